@@ -3,10 +3,11 @@
  * until it does; only what it refuses for good ends the command.
  */
 import { textOf } from '../engine/body.ts'
-import { retryAfterSecondsOf } from '../engine/client.ts'
+import { retryAfterSecondsOf, transportTo } from '../engine/client.ts'
 import { ServiceRefused, ServiceUnreachable } from '../engine/errors.ts'
-import { type Fetch, fetchThrough, isProxied, type Proxies } from '../engine/proxy.ts'
+import type { Proxies } from '../engine/proxy.ts'
 import { type Backoff, retrying } from '../engine/retry.ts'
+import type { Transport } from '../engine/transport.ts'
 import { CliFailure, EXIT } from './exit.ts'
 import type { CollectorSettings } from './otel-settings.ts'
 import type { Attributes, Span } from './otel-spans.ts'
@@ -34,15 +35,13 @@ class CollectorRefused extends ServiceRefused {
 
 export class Collector {
   readonly #settings: CollectorSettings
-  readonly #fetch: Promise<Fetch>
+  readonly #transport: () => Promise<Transport>
   readonly #note: (text: string) => void
   readonly #backoff: Backoff
 
   constructor(settings: CollectorSettings, proxies: Proxies, note: (text: string) => void, backoff: Backoff = BACKOFF) {
     this.#settings = settings
-    this.#fetch = isProxied(settings.endpoint, proxies)
-      ? fetchThrough(proxies, false)
-      : Promise.resolve((url, init) => fetch(url, init))
+    this.#transport = transportTo(settings.endpoint, proxies)
     this.#note = note
     this.#backoff = backoff
   }
@@ -80,17 +79,16 @@ export class Collector {
     const limit = new AbortController()
     const timer = setTimeout(() => limit.abort(new Error('the response took too long')), answerMs)
     try {
-      const send = await this.#fetch
-      const response = await send(endpoint, {
+      const transport = await this.#transport()
+      const answer = await transport(endpoint, {
         method: 'POST',
         headers: { 'user-agent': `intendant/${VERSION}`, ...headers, 'content-type': 'application/json' },
         body,
-        redirect: 'manual',
         signal: limit.signal,
       })
-      const text = await textOf(response, limit.signal)
-      if (response.ok) return text
-      throw new CollectorRefused(endpoint, response.status, text, retryAfterSecondsOf(response.headers))
+      const text = await textOf(answer.body, limit.signal)
+      if (answer.status >= 200 && answer.status < 300) return text
+      throw new CollectorRefused(endpoint, answer.status, text, retryAfterSecondsOf(answer.headers))
     } catch (error) {
       if (error instanceof CollectorRefused) throw error
       throw new ServiceUnreachable(endpoint.href, limit.signal.aborted ? limit.signal.reason : error)

@@ -73,7 +73,7 @@ export interface Client {
 
 export function createClient(options: ClientOptions): Client {
   const base = options.url.replace(/\/+$/, '')
-  const transportOf = transports(new URL(base), options.proxies, options.certificate)
+  const transportOf = transportTo(new URL(base), options.proxies, options.certificate)
 
   async function send(
     method: string,
@@ -168,8 +168,11 @@ export function createClient(options: ClientOptions): Client {
   }
 }
 
-/** Returns what sends requests, made on first use. */
-function transports(url: URL, proxies: Proxies | undefined, certificate: string | undefined): () => Promise<Transport> {
+/**
+ * Returns what sends requests to this address, made on first use.
+ * @param certificate the only certificate (PEM) to accept
+ */
+export function transportTo(url: URL, proxies: Proxies | undefined, certificate?: string): () => Promise<Transport> {
   let made: Promise<Transport> | undefined
   const make = () =>
     proxies !== undefined && isProxied(url, proxies) ? throughProxies(proxies, certificate) : direct(url, certificate)
