@@ -6,14 +6,13 @@ import { isSettledRun, RUN_REQUEST_STATES } from '../machines/run-request/states
 import { DISCARD_WORK, integer } from './arguments.ts'
 import type { Done } from './batch.ts'
 import { type BatchCommand, batchCommand } from './batch-command.ts'
-import type { Document } from './document.ts'
-import { CliFailure, EXIT } from './exit.ts'
 import { RUNS } from './filters.ts'
 import type { Act, Cli } from './world.ts'
 
 const UNSETTLED = RUN_REQUEST_STATES.filter((state) => !isSettledRun(state))
 /** States in which a runner has it and has not begun. */
 const TAKEN = ['offered', 'accepted']
+const UNBEGUN = ['queued', ...TAKEN]
 
 const approve: BatchCommand = {
   name: 'approve',
@@ -33,10 +32,12 @@ const cancel: BatchCommand = {
   states: [UNSETTLED, ['queued']],
   options: (command) => command.option('--reason <text>', 'Why; the runner is told.').option(...DISCARD_WORK),
   takes: ({ state }) => !isSettledRun(state),
-  async perform(cli, { id, found }, { reason, discardWork }) {
-    if (found !== undefined && !hasBegun(found)) await assertNotBegun(cli, id)
-    return await move(cli, id, 'cancel', { reason, discard_work: discardWork })
-  },
+  // A filter has listed it as waiting, and many may be cancelled before it: one that has begun since is left alone.
+  perform: (cli, { id, found }, { reason, discardWork }) =>
+    move(cli, id, 'cancel', {
+      ...{ reason, discard_work: discardWork },
+      ...(found !== undefined && UNBEGUN.includes(found.state) ? { unless_begun: true } : {}),
+    }),
 }
 
 const requeue: BatchCommand = {
@@ -73,18 +74,6 @@ const release: BatchCommand = {
     command.option('--attempt <n>', 'Only this attempt. Default: the current one.', integer(1, 1_000_000_000)),
   takes: ({ state }) => TAKEN.includes(state),
   perform: (cli, { id }, { attempt }) => move(cli, id, 'release', { attempt }),
-}
-
-function hasBegun({ state }: Document): boolean {
-  return state === 'started' || state === 'cancelling'
-}
-
-/** A filter has listed it as waiting. Many may be cancelled before it, so it is read again right before its turn. */
-async function assertNotBegun({ client }: Cli, id: string): Promise<void> {
-  const { body } = await client.request('GET', `/api/run-requests/${encodeURIComponent(id)}`)
-  if (!hasBegun(body)) return
-  const { offered_to: runner } = body
-  throw new CliFailure(`it has begun on ${runner} since it was listed: name it to stop it`, EXIT.refused)
 }
 
 export function addRunMoves(group: Command, act: Act): void {

@@ -72,7 +72,9 @@ const machineSetup = setup({
     sameAttemptTimedOut: ({ context, event }) =>
       (event as Of<'grace_ended'>).attempt === context.attempt && rules.timedOut(context),
     ofItsEngineRun: ({ context, event }) => rules.ofItsEngineRun(context, event as Of<'run_reported'>),
-    asksForMore: ({ context, event }) => rules.asksForMore(context, event as Of<'cancel'>),
+    isCancelMeant: ({ context, event }) => rules.isCancelMeant(context, event as Of<'cancel'>),
+    asksForMore: ({ context, event }) =>
+      rules.asksForMore(context, event as Of<'cancel'>) && rules.isCancelMeant(context, event as Of<'cancel'>),
     sameAttemptTimedOutAndRetries: ({ context, event }) =>
       (event as Of<'grace_ended'>).attempt === context.attempt &&
       rules.timedOut(context) &&
@@ -308,7 +310,7 @@ export const runRequestMachine = machineSetup.createMachine({
           target: 'cancelling',
           actions: ['requestCancel', 'emitCancelRequested'],
         },
-        cancel: { target: 'cancelling', actions: ['requestCancel', 'emitCancelRequested'] },
+        cancel: { guard: 'isCancelMeant', target: 'cancelling', actions: ['requestCancel', 'emitCancelRequested'] },
       },
     },
     cancelling: {
@@ -364,10 +366,7 @@ export const runRequestMachine = machineSetup.createMachine({
         requeue: { target: 'queued', actions: [...requeueOpenRun, notify.requeued] },
         restored: { actions: ['fence', 'emitLost', ...notify.lost] },
         fail: { target: 'failed', actions: failOpenRun },
-        cancel: {
-          target: 'cancelled',
-          actions: [...cancelNow, 'endReportedRun'],
-        },
+        cancel: { guard: 'isCancelMeant', target: 'cancelled', actions: [...cancelNow, 'endReportedRun'] },
       },
     },
     completed: settled,
@@ -378,7 +377,7 @@ export const runRequestMachine = machineSetup.createMachine({
 
 export const runRequestModule: MachineModule<RunRequestContext, RunRequestBody> = {
   kind: 'run_request',
-  version: 7,
+  version: 8,
   machine: runRequestMachine,
   migrations: runRequestMigrations,
   internal: INTERNAL_MESSAGES,

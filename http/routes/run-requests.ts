@@ -260,6 +260,9 @@ function moveRoutes(service: ServiceContext): readonly Route[] {
   }))
 }
 
+/** States by which a filter names requests that no runner has begun. */
+const UNBEGUN_STATES: ReadonlySet<unknown> = new Set(['queued', 'offered', 'accepted'])
+
 /** Requests that one `cancel` by filter reaches; the answer's `next` says whether there are more. */
 const CANCEL_PER_POST_MAX = 500
 
@@ -324,6 +327,8 @@ async function cancelMany(service: ServiceContext, exchange: Exchange): Promise<
   const details = {
     ...(reason === undefined ? {} : { reason }),
     ...(discard_work === undefined ? {} : { discard_work }),
+    // One that begins after the list was made is no longer what the filter names.
+    ...(UNBEGUN_STATES.has(state) ? { unless_begun: true } : {}),
   }
   const message = { type: 'cancel', by, ...details } as const
   const matches = (snapshot: SnapshotOf<any>): boolean => isCancellable(snapshot, message) && request.matches!(snapshot)

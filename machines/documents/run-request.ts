@@ -312,6 +312,11 @@ export const cancelBody = Type.Object(
   {
     reason: Type.Optional(text('The reason, shown to the runner’s owner.')),
     discard_work: Type.Optional(Type.Boolean({ description: 'The runner discards uncommitted work. Default false.' })),
+    unless_begun: Type.Optional(
+      Type.Boolean({
+        description: 'Refused (`illegal_move`) if its run has begun in the meantime: it then goes on. Default false.',
+      }),
+    ),
   },
   { ...CLOSED, title: 'RunCancel' },
 )

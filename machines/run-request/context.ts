@@ -264,6 +264,8 @@ interface Cancel extends MessageBody {
   readonly reason?: string
   readonly code?: string
   readonly discard_work?: boolean
+  /** A run that has begun goes on. */
+  readonly unless_begun?: boolean
 }
 
 interface Requeue extends MessageBody {

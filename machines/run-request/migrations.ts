@@ -31,4 +31,6 @@ export const runRequestMigrations = {
   5: (snapshot: unknown) => snapshot,
   // 7: tells its runner of an outage of the provider, and may wait for its end.
   6: (snapshot: unknown) => snapshot,
+  // 8: may be cancelled only if it has not begun.
+  7: (snapshot: unknown) => snapshot,
 }

@@ -116,6 +116,11 @@ export function asksForMore(
   return timedOut(context) || (discard_work && context.cancel?.discard_work !== true)
 }
 
+/** Whether it may be cancelled, as far as its run's beginning goes. */
+export function isCancelMeant({ times }: RunRequestContext, { unless_begun = false }: Of<'cancel'>): boolean {
+  return !unless_begun || times.started_at === undefined
+}
+
 /** Whether a cancel would change anything. */
 export function isCancellable(
   { value, context }: SnapshotOf<RunRequestContext>,
@@ -289,6 +294,10 @@ export function refusal(
   }
   if (message.type === 'requeue' && isSettledRun(value)) {
     return { code: 'illegal_move', detail: 'a settled request cannot be requeued: make a new request' }
+  }
+  if (message.type === 'cancel' && !isSettledRun(value) && !isCancelMeant(context, message)) {
+    const detail = `it has begun on ${context.offered_to}, and was to be cancelled only if it had not`
+    return { code: 'illegal_move', detail }
   }
   return RUNNER_POSTS.has(message.type) ? fenced(context, message as Of<'accepted'>, message.type) : undefined
 }

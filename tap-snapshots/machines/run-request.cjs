@@ -27,6 +27,7 @@ absent:
   offer_aborted             refused illegal_move
   run_reported              repeat already_known
   cancel                    refused illegal_move
+  cancel (unless begun)     refused illegal_move
   requeue                   refused illegal_move
   restored                  refused illegal_move
   fail                      refused illegal_move
@@ -58,6 +59,7 @@ queued:
   offer_aborted             refused illegal_move
   run_reported              repeat already_known
   cancel                    -> cancelled; facts run_request_cancelled
+  cancel (unless begun)     -> cancelled; facts run_request_cancelled
   requeue                   refused illegal_move
   restored                  stays; facts run_request_requeued
   fail                      refused illegal_move
@@ -89,6 +91,7 @@ offered:
   offer_aborted             -> queued; facts run_request_released
   run_reported              repeat already_known
   cancel                    -> cancelled; facts run_request_cancelled
+  cancel (unless begun)     -> cancelled; facts run_request_cancelled
   requeue                   refused illegal_move
   restored                  -> queued; facts run_request_requeued
   fail                      refused illegal_move
@@ -120,6 +123,7 @@ accepted:
   offer_aborted             refused illegal_move
   run_reported              stays
   cancel                    -> cancelling; facts run_request_cancel_requested
+  cancel (unless begun)     -> cancelling; facts run_request_cancel_requested
   requeue                   refused illegal_move
   restored                  -> lost; facts run_request_lost
   fail                      refused illegal_move
@@ -151,6 +155,7 @@ started:
   offer_aborted             refused illegal_move
   run_reported              stays
   cancel                    -> cancelling; facts run_request_cancel_requested
+  cancel (unless begun)     refused illegal_move
   requeue                   refused illegal_move
   restored                  -> lost; facts run_request_lost
   fail                      refused illegal_move
@@ -182,6 +187,7 @@ cancelling:
   offer_aborted             refused illegal_move
   run_reported              stays
   cancel                    repeat already_cancelling
+  cancel (unless begun)     refused illegal_move
   requeue                   refused illegal_move
   restored                  -> cancelled; facts run_request_cancelled; clears grace
   fail                      refused illegal_move
@@ -213,6 +219,7 @@ lost:
   offer_aborted             refused illegal_move
   run_reported              stays
   cancel                    -> cancelled; facts run_request_cancelled
+  cancel (unless begun)     refused illegal_move
   requeue                   -> queued; facts run_request_requeued; sends engine_run.end
   restored                  stays; facts run_request_lost
   fail                      -> failed; facts run_request_failed
@@ -244,6 +251,7 @@ completed:
   offer_aborted             refused illegal_move
   run_reported              stays; sends engine_run.end
   cancel                    refused illegal_move
+  cancel (unless begun)     refused illegal_move
   requeue                   refused illegal_move
   restored                  refused illegal_move
   fail                      refused illegal_move
@@ -275,6 +283,7 @@ failed:
   offer_aborted             refused illegal_move
   run_reported              stays; sends engine_run.end
   cancel                    refused illegal_move
+  cancel (unless begun)     refused illegal_move
   requeue                   refused illegal_move
   restored                  refused illegal_move
   fail                      refused illegal_move
@@ -306,6 +315,7 @@ cancelled:
   offer_aborted             refused illegal_move
   run_reported              stays; sends engine_run.end
   cancel                    repeat already_cancelled
+  cancel (unless begun)     repeat already_cancelled
   requeue                   refused illegal_move
   restored                  refused illegal_move
   fail                      refused illegal_move
@@ -340,6 +350,7 @@ queued:
   offer_aborted             refused illegal_move
   run_reported              repeat already_known
   cancel                    -> cancelled; facts run_request_cancelled; clears expires_at
+  cancel (unless begun)     -> cancelled; facts run_request_cancelled; clears expires_at
   requeue                   refused illegal_move
   restored                  stays; facts run_request_requeued
   fail                      refused illegal_move
@@ -371,6 +382,7 @@ offered:
   offer_aborted             -> queued; facts run_request_released; arms expires_at
   run_reported              repeat already_known
   cancel                    -> cancelled; facts run_request_cancelled; clears expires_at
+  cancel (unless begun)     -> cancelled; facts run_request_cancelled; clears expires_at
   requeue                   refused illegal_move
   restored                  -> queued; facts run_request_requeued; arms expires_at
   fail                      refused illegal_move
@@ -402,6 +414,7 @@ accepted:
   offer_aborted             refused illegal_move
   run_reported              stays
   cancel                    -> cancelling; facts run_request_cancel_requested
+  cancel (unless begun)     -> cancelling; facts run_request_cancel_requested
   requeue                   refused illegal_move
   restored                  -> lost; facts run_request_lost
   fail                      refused illegal_move
@@ -433,6 +446,7 @@ started:
   offer_aborted             refused illegal_move
   run_reported              stays
   cancel                    -> cancelling; facts run_request_cancel_requested
+  cancel (unless begun)     refused illegal_move
   requeue                   refused illegal_move
   restored                  -> lost; facts run_request_lost
   fail                      refused illegal_move
@@ -464,6 +478,7 @@ cancelling:
   offer_aborted             refused illegal_move
   run_reported              stays
   cancel                    repeat already_cancelling
+  cancel (unless begun)     refused illegal_move
   requeue                   refused illegal_move
   restored                  -> cancelled; facts run_request_cancelled; clears timeout, grace, expires_at
   fail                      refused illegal_move
@@ -495,6 +510,7 @@ lost:
   offer_aborted             refused illegal_move
   run_reported              stays
   cancel                    -> cancelled; facts run_request_cancelled; clears timeout, expires_at
+  cancel (unless begun)     refused illegal_move
   requeue                   -> queued; facts run_request_requeued; sends engine_run.end; arms expires_at; clears timeout
   restored                  stays; facts run_request_lost
   fail                      -> failed; facts run_request_failed; clears timeout, expires_at
@@ -526,6 +542,7 @@ completed:
   offer_aborted             refused illegal_move
   run_reported              stays; sends engine_run.end
   cancel                    refused illegal_move
+  cancel (unless begun)     refused illegal_move
   requeue                   refused illegal_move
   restored                  refused illegal_move
   fail                      refused illegal_move
@@ -557,6 +574,7 @@ failed:
   offer_aborted             refused illegal_move
   run_reported              repeat already_known
   cancel                    -> cancelled; facts run_request_cancelled; clears not_before, expires_at
+  cancel (unless begun)     -> cancelled; facts run_request_cancelled; clears not_before, expires_at
   requeue                   refused illegal_move
   restored                  stays; facts run_request_requeued
   fail                      refused illegal_move
@@ -588,6 +606,7 @@ cancelled:
   offer_aborted             refused illegal_move
   run_reported              stays; sends engine_run.end
   cancel                    repeat already_cancelled
+  cancel (unless begun)     repeat already_cancelled
   requeue                   refused illegal_move
   restored                  refused illegal_move
   fail                      refused illegal_move

@@ -6,19 +6,19 @@
  */
 'use strict'
 exports[`dist/test/machines/versions.test.js > TAP > a change in how a demand’s value is made needs a new version, or old index rows would be left behind > demand 0 1`] = `
-run_request version 7: b57196b457cad06b81d39f60b2e1e200
+run_request version 8: b57196b457cad06b81d39f60b2e1e200
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a change in how a demand’s value is made needs a new version, or old index rows would be left behind > demand 1 1`] = `
-run_request version 7: 656fc4ef05a6d56a3230baef066df8fc
+run_request version 8: 656fc4ef05a6d56a3230baef066df8fc
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a change in how a demand’s value is made needs a new version, or old index rows would be left behind > demand 2 1`] = `
-run_request version 7: 5736f5cb563e43212851238b1da61363
+run_request version 8: 5736f5cb563e43212851238b1da61363
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a change in how a demand’s value is made needs a new version, or old index rows would be left behind > demand 3 1`] = `
-run_request version 7: not_ready
+run_request version 8: not_ready
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > agent_session 1`] = `
@@ -74,7 +74,7 @@ project version 2: 9339858c2e28e717
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > run_request 1`] = `
-run_request version 7: 96956edef10700c3
+run_request version 8: b775d6d60336b963
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > runner 1`] = `

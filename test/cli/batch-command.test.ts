@@ -241,24 +241,24 @@ t.test('runners are drained by their label', async (t) => {
   t.same(await states(), ['registered', 'registered', 'registered'])
 })
 
-t.test('a run that has begun since a filter listed it as queued is left alone, and named it is stopped', async (t) => {
+t.test('a filter cancels only what has not begun when its turn comes, and a name whatever it does', async (t) => {
   const [begun, waits] = ['runreq_00000000000000000000000a', 'runreq_00000000000000000000000b'] as const
   const of = (id: string, state = 'queued') => ({ id, project: 'shop', state, created_at: '2026-01-31T12:00:00Z' })
-  const { env, asked } = await service(t, ({ method, url }) => {
+  const refusal = { status: 409, code: 'illegal_move', detail: 'it has begun on desk' }
+  const { env, asked } = await service(t, ({ method, url, body }) => {
     const { pathname } = new URL(url, 'http://x')
     if (pathname === '/api/run-requests') return [200, { items: [of(waits), of(begun)] }]
     const id = pathname.split('/')[3]!
-    if (method === 'GET') return [200, id === begun ? { ...of(id, 'started'), offered_to: 'desk' } : of(id)]
-    return [200, of(id, 'cancelled')]
+    if (method === 'GET') return [200, of(id)]
+    return id === begun && body.unless_begun ? [409, refusal] : [200, of(id, 'cancelled')]
   })
-  const cancelled = () => asked.flatMap(({ method, url }) => (method === 'POST' ? [url.split('/')[3]] : []))
-  const { code, err } = await cliOn({}, env, 'run-request', 'cancel', '--project', 'shop', '--yes')
-  t.equal(code, 3)
-  t.match(err, `${begun} is not cancelled: it has begun on desk since it was listed: name it to stop it`)
-  t.same(cancelled(), [waits])
-  asked.length = 0
-  t.equal((await cliOn({}, env, 'run-request', 'cancel', begun)).code, 0)
-  t.same(cancelled(), [begun])
+  const cancel = (...argv: string[]) => cliOn({}, env, 'run-request', 'cancel', ...argv)
+  const all = await cancel('--project', 'shop', '--yes')
+  t.match(all, { code: 3, out: `${waits} is cancelled`, err: `${begun} is not cancelled: illegal_move: it has begun` })
+  const told = () => asked.flatMap(({ method, body }) => (method === 'POST' ? [body.unless_begun] : []))
+  t.strictSame(told(), [true, true])
+  t.equal((await cancel(begun)).code, 0)
+  t.strictSame(told(), [true, true, undefined])
 })
 
 t.test('a filter without a state looks in those in which the command usually helps', async (t) => {

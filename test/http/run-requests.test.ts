@@ -420,6 +420,33 @@ t.test('an operator releases and cancels a run, and an illegal move lists the mo
   )
 })
 
+t.test('what has begun is not cancelled by who meant it only if it had not', async (t) => {
+  const s = await startTestService(t)
+  await s.project('greeter')
+  const token = await s.runner('r1', { capacity: 2 })
+  const ids: string[] = []
+  for (const name of ['Ada', 'Bea']) {
+    const { id } = await s.request('greeter', { entry_event: 'greet_requested', payload: { name } })
+    await s.expect(200, 'GET', '/api/runners/r1/run-requests/next', undefined, { token })
+    await s.expect(200, 'POST', `/api/run-requests/${id}/accepted`, {}, { token })
+    ids.push(id)
+  }
+  const [begun, accepted] = ids
+  await s.expect(200, 'POST', `/api/run-requests/${begun}/started`, {}, { token })
+  const cancel = (status: number, id?: string) =>
+    s.expect(status, 'POST', `/api/run-requests/${id}/cancel`, { unless_begun: true })
+  const refused = (await cancel(409, begun)).body
+  t.match(refused, {
+    code: 'illegal_move',
+    state: 'started',
+    detail: /It has begun on r1, and was to be cancelled only/,
+  })
+  t.equal((await cancel(200, accepted)).body.state, 'cancelling')
+  t.equal((await s.expect(200, 'GET', `/api/run-requests/${begun}`)).body.state, 'started')
+  await s.expect(200, 'POST', `/api/run-requests/${begun}/cancel`)
+  t.equal((await cancel(200, begun)).body.state, 'cancelling', 'it is being stopped already')
+})
+
 t.test('cancel by filter cancels only requests that match every filter', async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')

@@ -61,6 +61,7 @@ export const MESSAGES = {
   offer_aborted: at(6, { type: 'offer_aborted', ...post }),
   run_reported: at(7, { type: 'run_reported', engine_run_id: `run_${'a'.repeat(24)}` }),
   cancel: at(8, { type: 'cancel', by: BY, reason: 'not needed' }),
+  'cancel (unless begun)': at(8, { type: 'cancel', by: BY, discard_work: true, unless_begun: true }),
   requeue: at(9, { type: 'requeue', by: BY }),
   restored: at(9, { type: 'restored', by: BY }),
   fail: at(9, { type: 'fail', by: BY, message: 'the machine burnt down' }),
