@@ -102,10 +102,18 @@ function reasonOf(given: unknown): string {
   return code !== undefined && !error.message.includes(code) ? `${error.message} (${code})` : error.message
 }
 
+/** Most causes that are followed: a chain may be a ring. */
+const CAUSES_MAX = 20
+
 /** What caused it in the first place: of several attempts, that of the first. */
 export function rootOf(error: Error): NodeJS.ErrnoException {
-  if (error instanceof AggregateError && error.errors.length > 0) return rootOf(error.errors[0])
-  return error.cause instanceof Error ? rootOf(error.cause) : error
+  let root = error
+  for (let depth = 0; depth < CAUSES_MAX; depth++) {
+    const cause = root instanceof AggregateError && root.errors.length > 0 ? root.errors[0] : root.cause
+    if (!(cause instanceof Error)) return root
+    root = cause
+  }
+  return root
 }
 
 /** A refusal for a log: its code, and the faults that the service found. */
