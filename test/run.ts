@@ -30,9 +30,10 @@ const FILE_MS_MAX = (TEST_SECONDS_MAX + 60) * 1_000
 /** How long the output of a test that has ended may stay open. */
 const LEFT_MS = 10_000
 /**
- * Most processes live for a second or two, and would spend a sixth of their time collecting a small young generation.
+ * Most processes live for a few seconds: they would spend a sixth of their time collecting a small young generation,
+ * and another on optimizing code that runs hardly longer than that takes.
  */
-const NODE_OPTIONS = ['--min-semi-space-size=16']
+const NODE_OPTIONS = ['--min-semi-space-size=16', '--interrupt-budget=300000']
 /** Folders with long tests are run first, so that no core is left alone with the last of them. */
 const LONG = ['simulation', 'crash', 'hostile', 'cli', 'upgrade', 'storage']
 
