@@ -21,6 +21,14 @@ async function demo(test: Test, ...argv: string[]): Promise<Served> {
   return service
 }
 
+/** The service listens before it has registered its local runner. */
+async function hasRunner(service: Served): Promise<void> {
+  await until(
+    async () => (await service.cli('runner', 'list')).out,
+    (out) => out.includes('local'),
+  )
+}
+
 const REQUEST = [
   'run-request',
   'create',
@@ -187,6 +195,7 @@ t.test('serve --runner replaces an invalid runner token file, and refuses an inv
 
 t.test('serve --runner uses a token that is rotated while it runs', async (t) => {
   const service = await serve(t, t.testdir(), '--runner', 'local', '--exec', GREET)
+  await hasRunner(service)
   await service.cli('project', 'add', '--name', 'Demo', '--key', 'demo')
   const authorization = `Bearer ${readFileSync(`${service.home}/admin.token`, 'utf8').trim()}`
   const runs = async (round: string): Promise<void> => {
@@ -205,10 +214,7 @@ t.test('serve --runner uses a token that is rotated while it runs', async (t) =>
 
 t.test('a refused local runner is logged, and the service continues without it', async (t) => {
   const service = await serve(t, t.testdir(), '--runner', 'local', '--exec', GREET)
-  await until(
-    async () => (await service.cli('runner', 'list')).out,
-    (out) => out.includes('local'),
-  )
+  await hasRunner(service)
   t.equal((await service.cli('runner', 'remove', 'local')).code, 0)
   await until(
     async () => service.log(),
