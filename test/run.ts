@@ -39,8 +39,8 @@ const LONG = ['simulation', 'crash', 'hostile', 'cli', 'upgrade', 'storage']
 
 const SHIPPED = ['cli', 'engine', 'http', 'runtime', 'storage', 'machines']
 
-/** Folders whose files share processes: short tests that start few processes of their own. */
-const SHARING = ['bench', 'http', 'machines', 'runtime']
+/** Folders whose files share processes. Those of `WAITING` do not: one of them would hold up the next. */
+const SHARING = ['bench', 'cli', 'engine', 'http', 'machines', 'runtime']
 /** Files in one process: enough to spread the cost of its start, few enough to keep every core busy at the end. */
 const SHARED_MAX = 6
 /**
@@ -62,13 +62,17 @@ function testFiles(): string[] {
   return found.sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1)).map((name) => root + name)
 }
 
+function isWaiting(file: string): boolean {
+  return relative(root, file).startsWith(WAITING)
+}
+
 /** The files by process, in their order. */
 function byProcess(files: readonly string[]): string[][] {
   const processes: string[][] = []
   const open = new Map<string, string[]>()
   for (const file of files) {
     const folder = relative(root, dirname(file)).split('/')[0]!
-    if (!SHARING.includes(folder) || NEEDS_A_PROCESS.test(readFileSync(file, 'utf8'))) {
+    if (!SHARING.includes(folder) || isWaiting(file) || NEEDS_A_PROCESS.test(readFileSync(file, 'utf8'))) {
       processes.push([file])
       continue
     }
@@ -135,9 +139,8 @@ function modulesUnder(folder: string): string[] {
 requireBundle()
 const files = process.argv.length > 2 ? process.argv.slice(2) : testFiles()
 const processes = byProcess(files)
-const isWaiting = ([file]: string[]): boolean => relative(root, file!).startsWith(WAITING)
-const waiting = processes.filter(isWaiting)
-const working = processes.filter((files) => !isWaiting(files))
+const waiting = processes.filter(([file]) => isWaiting(file!))
+const working = processes.filter(([file]) => !isWaiting(file!))
 const sum: Counts = { total: 0, pass: 0, fail: 0, skip: 0, todo: 0 }
 const failed: string[] = []
 const from = performance.now()
