@@ -31,7 +31,12 @@ const access = stringEnum(['read_only', 'full'], { description: 'What the agent 
 
 export const promptEditBody = Type.Object(
   {
-    prompt_text: Type.String({ minLength: 1, maxLength: PROMPT_LENGTH_MAX, description: 'The complete new text.' }),
+    prompt_text: Type.String({
+      minLength: 1,
+      maxLength: PROMPT_LENGTH_MAX,
+      pattern: '\\S',
+      description: 'The complete new text.',
+    }),
     reason: Type.Optional(Type.String({ maxLength: TEXT_LENGTH_MAX, description: 'Why it was changed.' })),
   },
   { ...CLOSED, title: 'PromptEdit' },

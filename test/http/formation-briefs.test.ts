@@ -389,7 +389,7 @@ t.test('an edited prompt yields a new artifact, which must be approved before it
   })
 })
 
-t.test('editing a prompt of a phase that the pack does not have is refused', async (t) => {
+t.test('editing a prompt of a phase that the pack does not have, or to a blank one, is refused', async (t) => {
   const { s, sections } = await start(t)
   const { path } = await briefIn(s, 'compiled', 'shop', sections)
   const before = (await s.expect(200, 'GET', `${path}/compiled`)).body
@@ -398,6 +398,8 @@ t.test('editing a prompt of a phase that the pack does not have is refused', asy
     code: 'not_found',
     detail: /no phase review; the phases are assessment, .*, summarization\.$/,
   })
+  const blank = await s.expect(422, 'PUT', `${path}/prompts/execution`, { prompt_text: ' \n' })
+  t.match(blank.body.errors, [{ pointer: '/prompt_text' }])
   t.same((await s.expect(200, 'GET', `${path}/compiled`)).body, before)
 })
 
