@@ -220,6 +220,10 @@ const projectMachine = machineSetup.createMachine({
   },
 })
 
+function says({ charter = {} }: ProjectContext, other: Charter): boolean {
+  return changed({ charter }, { charter: other }).length === 0
+}
+
 /** A word for a message that repeats one taken before and would change nothing. */
 function repeats({ value, context }: SnapshotOf<ProjectContext>, message: ProjectMessage): string | undefined {
   if (value === 'absent') return undefined
@@ -227,6 +231,7 @@ function repeats({ value, context }: SnapshotOf<ProjectContext>, message: Projec
   const isArchived = value === 'archived'
   if (message.type === 'archive') return isArchived ? 'already_archived' : undefined
   if (message.type === 'unarchive') return isArchived ? undefined : 'already_active'
+  if (message.type === 'set_charter') return says(context, message.charter) ? 'unchanged' : undefined
   if (message.type !== 'update' || isChange(context, message)) return undefined
   return (message.archived ?? isArchived) === isArchived ? 'unchanged' : undefined
 }

@@ -60,6 +60,15 @@ t.test('an update states what changed, and the document shows it', (t) => {
   t.end()
 })
 
+t.test('a charter that says the same again changes nothing', (t) => {
+  const { snapshot, facts } = step(module, active, M.set_charter)
+  t.match(facts, [{ type: 'project_updated', payload: { changed: ['charter'] } }])
+  t.match(step(module, snapshot, M.set_charter), { repeat: 'unchanged', facts: [] })
+  const cleared = step(module, snapshot, at(6, { type: 'set_charter', charter: {} }))
+  t.match(cleared.facts, [{ payload: { changed: ['charter'] } }])
+  t.end()
+})
+
 t.test('events from others are recorded unchanged, and commands are sent to their receivers', (t) => {
   const { facts, sends, snapshot } = step(module, active, M['record (commands)'])
   t.strictSame(facts, [{ type: EVENT.event_type, recorded: EVENT }])
