@@ -219,10 +219,10 @@ export function settleByEvent(context: WorkItemContext, { event, at }: Pick<Of<'
   return { reason: reasonOf(settlement.reason), settled_at: at, ...keeping(context, settlement) }
 }
 
-/** A runner that has failed and names no place has not taken away what earlier attempts have kept. */
+/** A runner that failed, or asks, and names no place has not taken away what earlier attempts have kept. */
 function keeping({ disposition: before }: WorkItemContext, { state, disposition }: Settlement): Change {
   if (disposition === undefined) return {}
-  const ref = state === 'failed' ? before?.preservation_ref : undefined
+  const ref = state === 'failed' || state === 'needs_decision' ? before?.preservation_ref : undefined
   return { disposition: ref === undefined ? disposition : { preservation_ref: ref, ...disposition } }
 }
 

@@ -242,13 +242,18 @@ t.test('where the work is that a limited run has kept stays with its item, whate
   await s.expect(200, 'POST', `/api/run-requests/${failed.request}/failed`, failure, runner)
   t.match(await inState(s, failed.id, 'failed'), kept)
 
-  const { id, request, attempt } = await goesOn()
-  const { preservation_ref: _, ...result } = COMPLETE
-  const payload = { ...result, success: false, landed: false, verdict: 'runner_error', detail: 'it broke' }
-  const event = { event_type: 'task_run_completed', occurred_at: AT, payload }
-  await s.expect(200, 'POST', `/api/run-requests/${request}/events`, { attempt, events: [event] }, runner)
-  t.match(await inState(s, id, 'failed'), { disposition: { verdict: 'runner_error', preservation_ref: 'intendant/x' } })
-  await s.expect(200, 'POST', `/api/run-requests/${request}/completed`, { attempt, result: {} }, runner)
+  for (const [state, said] of [
+    ['failed', { verdict: 'runner_error', detail: 'it broke' }],
+    ['needs_decision', { verdict: 'blocked_on_decision', finding: 'Which?', options: ['a', 'b'] }],
+  ] as const) {
+    const { id, request, attempt } = await goesOn()
+    const { preservation_ref: _, ...result } = COMPLETE
+    const payload = { ...result, success: false, landed: false, ...said }
+    const event = { event_type: 'task_run_completed', occurred_at: AT, payload }
+    await s.expect(200, 'POST', `/api/run-requests/${request}/events`, { attempt, events: [event] }, runner)
+    t.match(await inState(s, id, state), { disposition: { verdict: said.verdict, preservation_ref: 'intendant/x' } })
+    await s.expect(200, 'POST', `/api/run-requests/${request}/completed`, { attempt, result: {} }, runner)
+  }
 
   const discarded = await interrupted()
   await s.expect(200, 'POST', `/api/work-items/${discarded.id}/cancel`, { discard_work: true })
