@@ -16,6 +16,8 @@ import { pathToFileURL } from 'node:url'
 const files = process.argv.splice(2)
 process.argv[1] = resolve(files[0]!)
 const { default: tap } = await import('tap')
+// It is for all tests of a process. Loaded by the first file that needs it, it would be for those after that one.
+await import('./folders-last.ts')
 let open = 0
 let ended = 0
 tap.on('subtestAdd', () => open++)

@@ -44,6 +44,21 @@ t.test('files that pass, pass', async (t) => {
   t.strictSame(verdicts(t, GOOD, `${TAP}t.test('without a check', async () => {})`, GOOD), [true, true, true])
 })
 
+t.test('a file whose tests are all skipped passes', async (t) => {
+  const skipped = `${TAP}t.test('elsewhere', { skip: 'not here' }, async (t) => { t.fail() })`
+  t.strictSame(verdicts(t, skipped, GOOD, skipped), [true, true, true])
+  t.strictSame(verdicts(t, GOOD, `${skipped}\nprocess.exit(0)`), [true, false], 'unless it ends the process')
+})
+
+t.test('the folder of a test outlives what the test has started, whichever file is the first', async (t) => {
+  const text = `${TAP}import { existsSync } from 'node:fs'
+    t.test('uses a folder', async (t) => {
+      const folder = t.testdir()
+      t.teardown(() => existsSync(folder) || process.exit(1))
+    })`
+  t.strictSame(verdicts(t, text, GOOD), [true, true])
+})
+
 t.test('what fails once a file is over fails another, or the last', async (t) => {
   const late = `${GOOD}\nsetTimeout(() => { throw new Error('late') }, 300)`
   t.notOk(verdicts(t, late, GOOD).every(Boolean))
