@@ -9,10 +9,13 @@ import { statusOf } from '../process-status.ts'
 /** This process, as links name it. When it started is empty where the system does not say. */
 export const SELF = [hostname(), process.pid, statusOf(process.pid)?.startedAt].join(':')
 
-/** Creates a link that names this process; returns false if there is one at that path. Throws the machine's error. */
-export function isLinked(path: string): boolean {
+/**
+ * Creates a link that names this process, or says what is given; returns false if there is one at that path. Throws the
+ * machine's error.
+ */
+export function isLinked(path: string, says = SELF): boolean {
   try {
-    symlinkSync(SELF, path)
+    symlinkSync(says, path)
     return true
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error

@@ -11,7 +11,7 @@ import { keep, pushBranch } from './keep.ts'
 import { NO_CONFLICTS } from './merge.ts'
 import { disown, isWorkedIn, leftIn, own, type Unsaved } from './owner.ts'
 import type { Run, Tools } from './run.ts'
-import { FOLDER, isUnbegun, takeDown, WITHIN, Worktree } from './worktree.ts'
+import { FOLDER, isForsaken, isUnbegun, takeDown, WITHIN, Worktree } from './worktree.ts'
 
 /** A worktree that is now this process's. */
 interface Left {
@@ -60,18 +60,33 @@ function pathOf(gitFolder: string): string | undefined {
   return existsSync(link) ? dirname(resolve(gitFolder, readFileSync(link, 'utf8').trimEnd())) : undefined
 }
 
+/** The branch of a run that is checked out in the worktree, if nothing is on it that no other ref has. */
+function emptyBranchIn(clone: Clone, gitFolder: string): string | undefined {
+  const head = join(gitFolder, 'HEAD')
+  const [, ref, branch] =
+    /^ref: (refs\/heads\/(intendant\/.+))$/m.exec(existsSync(head) ? readFileSync(head, 'utf8') : '') ?? []
+  if (ref === undefined || clone.commitOf(ref) === undefined) return undefined
+  const having = clone.run('for-each-ref', '--format=%(refname)', '--contains', ref).split('\n')
+  return having.some((other) => other !== '' && other !== ref) ? branch : undefined
+}
+
 /** Removes the folders of runs that were killed before git had made a worktree there. */
 function clearFolders(): void {
   for (const name of readdirSync(tmpdir()).filter((name) => name.startsWith(FOLDER))) {
     const folder = join(tmpdir(), name)
-    if (isUnbegun(folder) && !existsSync(join(folder, WITHIN))) rmSync(folder, { recursive: true, force: true })
+    const isLeft = isForsaken(folder) || (isUnbegun(folder) && !existsSync(join(folder, WITHIN)))
+    if (isLeft) rmSync(folder, { recursive: true, force: true })
   }
 }
 
 async function settle(tools: Tools & Pick<Run, 'shell'>, { path, gitFolder, unsaved }: Left): Promise<void> {
   const { clone, report, work } = tools
   if (unsaved?.isLanding === true) return await settleLanding(tools, path, unsaved)
-  if (unsaved === undefined || !existsSync(path)) return await takeDown(tools, path, false)
+  if (unsaved === undefined || !existsSync(path)) {
+    const branch = unsaved === undefined ? emptyBranchIn(clone, gitFolder) : undefined
+    const its = { ...tools, work: { ...work, isStep: false, branch: branch ?? work.branch } }
+    return await takeDown(its, path, branch !== undefined)
+  }
   const { branch, from } = unsaved
   try {
     const request_id = branch.replace(/^intendant\//, '').replace(/-\d+$/, '')

@@ -72,7 +72,8 @@ function folderOf(pid: string): string | undefined {
   }
 }
 
-function whereProcessesAre(): string | undefined {
+/** Undefined where the system does not say. */
+export function whereProcessesAre(): string | undefined {
   try {
     const machine = MACHINE.map(textOf).find((text) => text !== '')
     return `${hostname()}:${machine} ${readlinkSync(NAMESPACE)}`

@@ -8,18 +8,23 @@ import { join, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { POLL_MS } from './clone-lock.ts'
 import { GitFailed, gitFailureOf, NO_HOOKS } from './git.ts'
-import { holderOf, isGone, isLinked } from './holder.ts'
-import { disown, own, type Unsaved } from './owner.ts'
+import { holderOf, isGone, isLinked, SELF } from './holder.ts'
+import { disown, own, type Unsaved, whereProcessesAre } from './owner.ts'
 import { Refused } from './refused.ts'
 import type { Tools } from './run.ts'
 
 /** How the name of a run's folder begins, and the name of its worktree in it. */
 export const FOLDER = 'intendant-'
 export const WITHIN = 'work'
-/** In a run's folder until its worktree is known to be its own: a link that names the process (`holder.ts`). */
+/**
+ * In a run's folder until its worktree is known to be its own: a link that names the process (`holder.ts`), and where its
+ * id means something, since containers may share both the folder and the name of their host.
+ */
 const BEGINS = 'begins'
 /** How long a background process left by a command may still hold a lock in the worktree, in milliseconds. */
 const LOCK_MS = 1_000
+/** The folder of a living run is empty for less than this, in milliseconds. */
+const EMPTY_MS_MAX = 3_600_000
 const GONE = "the worktree's .git was removed"
 
 export class Worktree {
@@ -155,16 +160,24 @@ export class Worktree {
 /** A folder for a run. Until it begins, whoever finds the folder can tell whether its process was killed. */
 function newFolder({ report }: Tools): string {
   const folder = mkdtempSync(join(tmpdir(), FOLDER))
-  report.quietly(() => isLinked(join(folder, BEGINS)))
+  report.quietly(() => isLinked(join(folder, BEGINS), `${SELF} ${whereProcessesAre() ?? ''}`))
   return folder
 }
 
 /** Whether the folder is that of a run of this user which was killed before its agent began: nothing in it is needed. */
 export function isUnbegun(folder: string): boolean {
   const link = join(folder, BEGINS)
-  const holder = holderOf(link)
+  const [, holder, where] = /^(\S+) (.*)$/.exec(holderOf(link) ?? '') ?? []
   const { uid } = lstatSync(link, { throwIfNoEntry: false }) ?? {}
-  return holder !== undefined && uid === process.geteuid!() && isGone(holder)
+  const isOfHere = uid === process.geteuid!() && where === (whereProcessesAre() ?? '')
+  return isOfHere && holder !== undefined && isGone(holder)
+}
+
+/** Whether the folder is one that a run of this user was killed in the very moment of making: nothing is in it. */
+export function isForsaken(folder: string): boolean {
+  const { uid, mtimeMs = Number.POSITIVE_INFINITY } = lstatSync(folder, { throwIfNoEntry: false }) ?? {}
+  const isOld = uid === process.geteuid!() && Date.now() - mtimeMs > EMPTY_MS_MAX
+  return isOld && readdirSync(folder).length === 0
 }
 
 /** Creates something that the run cannot begin without. */

@@ -1,7 +1,17 @@
 /** What a killed `intendant agent` leaves in the clone is kept and cleared away by the next run there. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -110,7 +120,7 @@ t.test('nothing is kept of a run that was killed before its agent began, or of w
   const PATH = gitThat(early, 'checkout', 'kill -9 $PPID; exit 1')
   t.equal(run(early, task(), { ...IDLE, PATH }).code, null)
   t.equal(run(early, next, IDLE).code, 0)
-  t.equal(git(early.repository, 'rev-parse', BRANCH), early.base)
+  t.equal(branchesOf(early.repository), '')
   assertTidy(t, early)
 
   // With its folder alone, or with a worktree that nobody has marked as its own.
@@ -121,8 +131,27 @@ t.test('nothing is kept of a run that was killed before its agent began, or of w
     t.equal(run(barely, task(), { ...IDLE, PATH }).code, null)
     t.equal(readdirSync(join(barely.folder, 'tmp')).length, 1, 'it has left a folder')
     t.equal(run(barely, next, IDLE).code, 0)
+    t.equal(branchesOf(barely.repository), '')
     assertTidy(t, barely)
   }
+
+  // In the moment between its folder and the link that names it.
+  const empty = place(t)
+  const [old, fresh] = ['intendant-Old123', 'intendant-New123'].map((name) => join(empty.folder, 'tmp', name))
+  for (const folder of [old!, fresh!]) mkdirSync(folder)
+  const HOURS_AGO = Date.now() / 1_000 - 2 * 3_600
+  utimesSync(old!, HOURS_AGO, HOURS_AGO)
+  t.equal(run(empty, next, IDLE).code, 0)
+  t.same([existsSync(old!), existsSync(fresh!)], [false, true])
+
+  // Of a container that has another one's folder and host name, and its own processes.
+  const shared = place(t)
+  const folder = join(shared.folder, 'tmp', 'intendant-Far123')
+  mkdirSync(folder)
+  const begins = join(folder, 'begins')
+  symlinkSync(`${hostname()}:${2 ** 22}: ${hostname()}:other pid:[1]`, begins)
+  t.equal(run(shared, next, IDLE).code, 0)
+  t.ok(existsSync(folder), 'nothing is known of its process')
 
   const judged = place(t)
   const GATE = 'echo junk > z; kill -9 $PPID'
