@@ -234,6 +234,8 @@ export interface MachineModule<C = any, M extends MessageBody = any> {
   readonly deadlineStates: readonly string[]
   /** The deadlines that apply in this snapshot. */
   deadlines(snapshot: SnapshotOf<C>, lengths: DeadlineLengths): readonly Deadline[]
+  /** Names of the timers without which this snapshot would wait for ever; `verify` looks for them. Default: none. */
+  timers?(snapshot: SnapshotOf<C>): readonly string[]
   /** What the actor's own facts assert about it; `verify` checks them against its snapshots. */
   readonly testimony: Testimony<C>
   /** If absent, entities of this kind are kept forever. */

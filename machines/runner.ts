@@ -351,6 +351,7 @@ export const runnerModule: MachineModule<RunnerContext, RunnerBody> = {
   terms,
   deadlineStates: [],
   deadlines: () => [],
+  timers: ({ context }) => (context.limited === undefined ? [] : [LIMIT_TIMER]),
   testimony: runnerTestimony,
   document,
 }

@@ -331,6 +331,7 @@ export const sentinelModule: MachineModule<SentinelContext, SentinelBody> = {
   terms,
   deadlineStates: [],
   deadlines: () => [],
+  timers: ({ context }) => (context.next_at === undefined ? [] : [TIMER]),
   testimony,
   document,
 }

@@ -50,6 +50,10 @@ export function verifyHooks(): Required<VerifyHooks> {
       const { module, snapshot } = opened(kind, record)
       return snapshot.value === 'absent' ? [] : module.terms(snapshot)
     },
+    timers(kind, _id, record) {
+      const { module, snapshot } = opened(kind, record)
+      return snapshot.value === 'absent' ? [] : (module.timers?.(snapshot) ?? [])
+    },
     machineVersion: (kind) => modules[kind as ActorKind]?.version,
     asserts,
     witness(kind, _id, record) {

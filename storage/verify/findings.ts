@@ -34,6 +34,8 @@ export interface VerifyHooks {
   eventId?(text: string): string | undefined
   /** The terms under which a record is listed. Throws if the record cannot be read. */
   terms?(kind: string, id: string, record: string): readonly Term[]
+  /** Names of the timers that must be set for the entity. Throws if the record cannot be read. */
+  timers?(kind: string, id: string, record: string): readonly string[]
   /** Version of the kind's machine. Lists made by another version are not compared with `terms`. */
   machineVersion?(kind: string): number | undefined
   /** Undefined if the event asserts nothing about an entity (statements of others, imported history). */

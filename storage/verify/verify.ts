@@ -96,6 +96,8 @@ class Verification {
   readonly #historiesWanted = new Fingerprint()
   readonly #historiesFound = new Fingerprint()
   readonly #lists: ListCheck
+  /** Timers that entities need and that were not found yet. */
+  readonly #timers = new Set<string>()
 
   constructor(environments: Environments, hooks: VerifyHooks) {
     this.#log = environments.log
@@ -344,6 +346,7 @@ class Verification {
         parsedRecord(value)
         this.#assertions?.record(kind, id, value)
         this.#lists.record(kind, id, value)
+        for (const name of this.#hooks.timers?.(kind, id, value) ?? []) this.#timers.add(timerOf(kind, id, name))
       } catch (error) {
         this.#find('record_unreadable', `${kind} ${id}`, (error as Error).message)
       }
@@ -359,11 +362,13 @@ class Verification {
     const { timers, outbox, reservations } = this.#view
     for await (const key of paced(timers.getKeys({ ...this.#ofView }))) {
       const [, kind, id, name] = key as [number, string, string, string]
-      this.#read(`timer ${name} of ${kind} ${id}`, () => JSON.parse(timers.get(key, this.#ofView)!))
+      this.#read(timerOf(kind, id, name), () => JSON.parse(timers.get(key, this.#ofView)!))
+      this.#timers.delete(timerOf(kind, id, name))
       if (this.#view.snapshots.get([kind, id], this.#ofView) === undefined) {
         this.#find('timer_of_nothing', `${kind} ${id}`, `timer ${name}`)
       }
     }
+    for (const timer of this.#timers) this.#find('timer_missing', timer, 'what it is to do would never be done')
     for await (const key of paced(outbox.getKeys({ ...this.#ofView }))) {
       const [kind, id, n] = key as [string, string, number]
       this.#read(`message ${n} of ${kind} ${id}`, () => JSON.parse(outbox.get(key, this.#ofView)!))
@@ -388,4 +393,5 @@ class Verification {
   }
 }
 
+const timerOf = (kind: string, id: string, name: string): string => `timer ${name} of ${kind} ${id}`
 const idKeyOf = ({ project, traceId, id }: EventIdentity): Key => eventIdKey(project, traceId, id)

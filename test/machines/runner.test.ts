@@ -98,6 +98,11 @@ t.test('a rotated credential stays valid for ten minutes beside the new one', (t
   t.end()
 })
 
+t.test('a limited runner needs the timer that ends its limit', (t) => {
+  t.strictSame([module.timers!(limited as any), module.timers!(registered as any)], [['limit'], []])
+  t.end()
+})
+
 t.test('documents and facts satisfy their schemas and never show a credential', (t) => {
   const shown = [...Object.values(all), after(module, [M.create, M.session])]
   for (const snapshot of shown) {

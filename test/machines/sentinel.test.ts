@@ -61,6 +61,11 @@ const zoned = <S extends { context: any }>(snapshot: S): S => ({
 })
 const removed = after(module, [M.create, M.remove])
 
+t.test('a sentinel with a next time needs the timer that rings then', (t) => {
+  t.strictSame([module.timers!(created), module.timers!(paused)], [['due'], []])
+  t.end()
+})
+
 t.test('every message in every state has the outcome that the table shows', (t) => {
   const unknown = { 'active, zone unknown': zoned(created), 'paused, zone unknown': zoned(paused) }
   const states = { absent: absent(module), active: created, 'active, silent': far, paused, removed, ...unknown }

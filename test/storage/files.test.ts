@@ -464,6 +464,24 @@ t.test('verify reports each kind of damage', async (t) => {
   }
 })
 
+t.test('an entity that would wait for ever, since its timer is gone, is found', async (t) => {
+  const journal = await openIn(t, t.testdir())
+  const { model } = modelAfter(0)
+  for (let n = 1; n <= 3; n += 1) await append(journal, ...nextBatch(model, n))
+  await journal.settled()
+  const timers = (_: string, id: string): string[] => (id === 'r5' ? ['due'] : [])
+  const missing = async () => {
+    const { findings } = await verify(journal.environments, { ...hooks, timers })
+    return findings.filter(({ code }) => code === 'timer_missing').map(({ where }) => where)
+  }
+  t.same(await missing(), ['timer due of run_request r5'])
+  await journal.environments.view.env.commit(() => {
+    void journal.environments.view.timers.put([5, 'run_request', 'r5', 'due'], '[1,{}]')
+  })
+  t.same(await missing(), [])
+  await journal.close()
+})
+
 t.test('an export holds every event once, as served, in the file of its month, and can be continued', async (t) => {
   const root = t.testdir()
   const journal = await openIn(t, join(root, 'home'))
