@@ -110,9 +110,7 @@ async function exportAll({ home, json, print }: Cli, [dir]: readonly any[], { af
     const rows = Object.entries(files).map(([file, count]) => [file, String(count)])
     print.table(['FILE', 'EVENTS'], rows, 'No events to export.')
     if (events > 0)
-      print.line(
-        `Events ${firstSequence} to ${lastSequence}; continue with --after ${encodeCursor(log, lastSequence)}.`,
-      )
+      print.line(`Events ${firstSequence} to ${lastSequence}; continue with --after ${encodeCursor(log, lastSequence)}`)
     if (forgotten > 0) print.line(`${forgotten} event(s) before them had already been removed by --retention.`)
     if (unreadable > 0) {
       const shown = gaps.slice(0, FINDINGS_SHOWN).map((gap) => [String(gap.firstSequence), String(gap.lastSequence)])
