@@ -1,10 +1,12 @@
 /**
- * `intendant pacing`: what may start. Lanes are paused and resumed here, and a service is drained before it is stopped.
+ * `intendant pacing`: what may start. Lanes are paused and resumed here, labels limited, and a service is drained before
+ * it is stopped.
  */
 import type { Command } from 'commander'
 import { watch } from '../engine/watch.ts'
+import { LABEL_LIMIT_MAX } from '../machines/documents/pacing.ts'
 import { AWAITED_RUN_STATES } from '../machines/run-request/states.ts'
-import { collect, ORIGIN, waitingTime } from './arguments.ts'
+import { collect, integer, ORIGIN, waitingTime } from './arguments.ts'
 import type { Document } from './document.ts'
 import { CliFailure, EXIT } from './exit.ts'
 import { awayIn, placesText } from './limits.ts'
@@ -22,9 +24,12 @@ const NAMED_MAX = 20
 export function addPacing(program: Command, act: Act): void {
   const group = program
     .command('pacing')
-    .description('What may start: pause and resume lanes, see what runs and what waits.')
+    .description('What may start: pause and resume lanes, limit labels, see what runs and what waits.')
     .action(act(show))
-  group.command('show').description('Show what runs, what waits and why, and which lanes are paused.').action(act(show))
+  group
+    .command('show')
+    .description('Show what runs, what waits and why, which lanes are paused and which labels limited.')
+    .action(act(show))
   const change = (name: string, description: string): Command =>
     group
       .command(name)
@@ -32,9 +37,24 @@ export function addPacing(program: Command, act: Act): void {
       .option('--lane <lane>', 'interactive, campaign or maintenance; may be repeated. Default: all.', collect)
       .option(...ORIGIN)
   change('pause', 'Pause lanes: nothing in them starts; what runs continues.').action(
-    act((cli, _, { lane }) => post(cli, 'pause', lane)),
+    act((cli, _, { lane }) => post(cli, 'pause', { lanes: lane })),
   )
-  change('resume', 'Resume lanes.').action(act((cli, _, { lane }) => post(cli, 'resume', lane)))
+  change('resume', 'Resume lanes.').action(act((cli, _, { lane }) => post(cli, 'resume', { lanes: lane })))
+  group
+    .command('limit')
+    .description(
+      'Let at most so many runs that require a label be under way at once, in all projects; 0: none starts. What runs continues.',
+    )
+    .argument('<label>', 'The label, as in --label of work and of runners.')
+    .argument('<max>', 'How many.', integer(0, LABEL_LIMIT_MAX))
+    .option(...ORIGIN)
+    .action(act((cli, [label, max_running]) => post(cli, 'limit', { label, max_running })))
+  group
+    .command('unlimit')
+    .description('End the limit of a label.')
+    .argument('<label>', 'The label.')
+    .option(...ORIGIN)
+    .action(act((cli, [label]) => post(cli, 'unlimit', { label })))
   group
     .command('drain')
     .description('Pause all lanes and wait until nothing runs. The lanes stay paused.')
@@ -47,6 +67,7 @@ async function show({ client, json, print }: Cli): Promise<void> {
   const { body } = await client.request('GET', '/api/pacing')
   if (json) return print.json(body)
   printLanes({ print }, body)
+  printLimits({ print }, body)
   print.line(`\n${placesText(body.running_count, body.max_running, awayIn(body))}, ${body.waiting_count} waiting.`)
   printItems(print, 'Running', body.running, ({ since }) => since)
   printItems(print, 'Waiting', body.waiting, ({ since }) => since)
@@ -63,10 +84,25 @@ function printLanes({ print }: Pick<Cli, 'print'>, { lanes, unreadable }: Docume
   if (unreadable) print.line(print.tint('The pause state cannot be read: every lane counts as paused.', 'bad'))
 }
 
-async function post(cli: Cli, name: string, lanes: readonly string[] | undefined): Promise<void> {
-  const { body } = await cli.client.request('POST', `/api/pacing/${name}`, { body: { lanes } })
+/** Nothing if no label is limited. */
+function printLimits({ print }: Pick<Cli, 'print'>, { label_limits: limits = [] }: Document): void {
+  if (limits.length === 0) return
+  const rows = limits.map(({ label, max_running, under_way, since, by, origin }: Document) => [
+    safe(label),
+    under_way < max_running ? `${max_running}` : print.tint(`${max_running}`, 'warn'),
+    `${under_way}`,
+    since,
+    by === undefined ? '' : safe(`${by.name} (${origin})`),
+  ])
+  print.line()
+  print.table(['LABEL', 'MAX', 'UNDER WAY', 'SINCE', 'BY'], rows, '')
+}
+
+async function post(cli: Cli, name: string, change: object): Promise<void> {
+  const { body } = await cli.client.request('POST', `/api/pacing/${name}`, { body: change })
   if (cli.json) return cli.print.json(body)
   printLanes(cli, body)
+  printLimits(cli, body)
 }
 
 /** Watches before it pauses, so that no settlement in between is missed, and reads the state again at each event. */

@@ -10,6 +10,7 @@ import { RUN_REQUEST_STATES } from '../machines/run-request/states.ts'
 import type { SentinelContext } from '../machines/sentinel/context.ts'
 import type { SnapshotOf } from '../runtime/api.ts'
 import type { DispatchCounts } from '../runtime/dispatch/api.ts'
+import type { LabelUse } from '../runtime/dispatch/label-limits.ts'
 import type { Admission } from './admission.ts'
 import type { BodyReader } from './bodies/body.ts'
 import { measureOpenFiles, measureStore } from './file-metrics.ts'
@@ -178,6 +179,28 @@ function measureLedger({ registry }: Metrics, { runtime, scheduler }: ServiceCon
       for (const lane of LANES) this.set({ lane }, paused.includes(lane) ? 1 : 0)
     },
   })
+  const limited = (name: string, help: string, of: (use: LabelUse) => number): void => {
+    new Gauge({
+      name,
+      help,
+      labelNames: ['label'],
+      registers: [registry],
+      collect() {
+        this.reset()
+        for (const use of scheduler.view().labelLimits()) this.set({ label: use.label }, of(use))
+      },
+    })
+  }
+  limited(
+    'intendant_label_runs_max',
+    'Runs that may be under way at the same time, by limited label.',
+    ({ maxRunning }) => maxRunning,
+  )
+  limited(
+    'intendant_label_runs',
+    'Runs under way that require the label, and items handed out with it, by limited label.',
+    ({ underWay }) => underWay,
+  )
 }
 
 /** Sentinels, and what came of each time that one fell due or was fired. */

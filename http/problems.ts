@@ -99,6 +99,7 @@ const table = {
     'Wait for some to end, or cancel them, then retry.',
     30,
   ),
+  too_many_label_limits: problem(409, 'Too many labels are limited', 'End the limit of one that needs none any more.'),
   // 410
   cursor_too_old: problem(410, 'The cursor is older than the log', 'Resume from the cursor in `oldest`.'),
   cursor_of_another_log: problem(410, 'The cursor belongs to another log', 'Start over from `earliest` or `latest`.'),

@@ -13,7 +13,7 @@ import type { HypothesisBody } from './hypothesis/context.ts'
 import type { InitiativeBody } from './initiative/context.ts'
 import type { IntentRecordBody } from './intent-record/context.ts'
 import type { MaintenanceRunBody } from './maintenance-run.ts'
-import type { ChangeLanes } from './pacing.ts'
+import type { PacingBody } from './pacing.ts'
 import type { ProjectBody } from './project.ts'
 import type { RunRequestBody } from './run-request/context.ts'
 import type { RunnerBody } from './runner/context.ts'
@@ -36,7 +36,7 @@ export interface Messages {
   token: TokenBody
   work_item: WorkItemBody
   campaign: CampaignBody
-  pacing: ChangeLanes
+  pacing: PacingBody
   initiative: InitiativeBody
   agent_session: AgentSessionBody
   maintenance_run: MaintenanceRunBody

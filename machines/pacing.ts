@@ -1,9 +1,9 @@
 /**
- * Pacing (SPEC 6.10): which lanes start nothing. One actor for the whole service, so that two operators meet in one
- * mailbox; a change is durable before anybody hears of it.
+ * Pacing (SPEC 6.10): which lanes start nothing, and how many runs with a label may be under way at the same time. One
+ * actor for the whole service, so that two operators meet in one mailbox; a change is durable before anybody hears of it.
  */
 import { assign, emit, setup } from 'xstate'
-import type { Pacing } from './documents/pacing.ts'
+import { LABEL_LIMITS_MAX, type Pacing } from './documents/pacing.ts'
 import { SYSTEM_ENVELOPE } from './envelope.ts'
 import {
   type ActorRef,
@@ -13,6 +13,7 @@ import {
   type MachineModule,
   type Message,
   type MessageBody,
+  type Refusal,
   type SnapshotOf,
 } from './machine.ts'
 import { LANES, type Lane } from './run-request/lanes.ts'
@@ -20,30 +21,57 @@ import type { Testimony } from './testimony.ts'
 
 export const PACING: ActorRef = { kind: 'pacing', id: 'pacing' }
 
-/** When a lane was paused, by whom, and from where. */
-interface LanePause {
-  readonly lane: Lane
+/** When something was decided, by whom, and from where. */
+interface Decided {
   readonly at: string
   readonly origin: string
   readonly by?: By
 }
 
+interface LanePause extends Decided {
+  readonly lane: Lane
+}
+
+/** At most `max_running` runs that require the label are under way at the same time; 0: none starts. */
+interface LabelLimit extends Decided {
+  readonly label: string
+  readonly max_running: number
+}
+
 export interface PacingContext {
   /** In lane order. */
   readonly paused: readonly LanePause[]
+  /** By label, at most LABEL_LIMITS_MAX. */
+  readonly label_limits: readonly LabelLimit[]
   readonly changed_at?: string
 }
 
-export interface ChangeLanes extends MessageBody {
+interface ChangeLanes extends MessageBody {
   readonly type: 'pause' | 'resume'
   /** The lanes that the request names. */
   readonly lanes: readonly Lane[]
 }
 
-type PacingMessage = Message<ChangeLanes>
+interface LimitLabel extends MessageBody {
+  readonly type: 'limit'
+  readonly label: string
+  readonly max_running: number
+}
+
+interface UnlimitLabel extends MessageBody {
+  readonly type: 'unlimit'
+  readonly label: string
+}
+
+export type PacingBody = ChangeLanes | LimitLabel | UnlimitLabel
+type PacingMessage = Message<PacingBody>
 
 function originOf(by: By | undefined): string {
   return by?.origin ?? 'unknown'
+}
+
+function decided({ by, at }: PacingMessage): Decided {
+  return { at, origin: originOf(by), ...(by === undefined ? {} : { by }) }
 }
 
 function inOrder(lanes: readonly Lane[]): Lane[] {
@@ -51,87 +79,147 @@ function inOrder(lanes: readonly Lane[]): Lane[] {
 }
 
 /** A lane that is already paused keeps its earlier pause. */
-function pause({ paused = [] }: PacingContext, { lanes, by, at }: PacingMessage): LanePause[] {
-  return inOrder([...paused.map(({ lane }) => lane), ...lanes]).map(
-    (lane) =>
-      paused.find((one) => one.lane === lane) ?? {
-        lane,
-        at,
-        origin: originOf(by),
-        ...(by === undefined ? {} : { by }),
-      },
+function pause({ paused }: PacingContext, message: Message<ChangeLanes>): LanePause[] {
+  return inOrder([...paused.map(({ lane }) => lane), ...message.lanes]).map(
+    (lane) => paused.find((one) => one.lane === lane) ?? { lane, ...decided(message) },
   )
 }
 
-function resume({ paused = [] }: PacingContext, { lanes }: PacingMessage): LanePause[] {
+function resume({ paused }: PacingContext, { lanes }: Message<ChangeLanes>): LanePause[] {
   return paused.filter(({ lane }) => !lanes.includes(lane))
 }
 
-function stated(type: 'pacing_paused' | 'pacing_resumed', { paused }: PacingContext, message: PacingMessage): Fact {
-  const { lanes, by } = message
-  return {
-    type,
-    payload: { lanes: inOrder(lanes), operator_origin: originOf(by), paused: paused.map(({ lane }) => lane) },
+function othersThan(label: string, { label_limits }: PacingContext): LabelLimit[] {
+  return label_limits.filter((one) => one.label !== label)
+}
+
+/** The same limit again keeps its earlier decision. */
+function limit(context: PacingContext, message: Message<LimitLabel>): LabelLimit[] {
+  const { label, max_running } = message
+  const same = context.label_limits.find((one) => one.label === label && one.max_running === max_running)
+  const limits = [...othersThan(label, context), same ?? { label, max_running, ...decided(message) }]
+  return limits.sort((a, b) => (a.label < b.label ? -1 : 1))
+}
+
+function changed(context: PacingContext, message: PacingMessage): Partial<PacingContext> {
+  switch (message.type) {
+    case 'pause':
+      return { paused: pause(context, message) }
+    case 'resume':
+      return { paused: resume(context, message) }
+    case 'limit':
+      return { label_limits: limit(context, message) }
+    case 'unlimit':
+      return { label_limits: othersThan(message.label, context) }
+  }
+}
+
+function stated({ paused }: PacingContext, message: PacingMessage): Fact {
+  const operator_origin = originOf(message.by)
+  switch (message.type) {
+    case 'limit': {
+      const { label, max_running } = message
+      return { type: 'pacing_label_limited', payload: { label, max_running, operator_origin } }
+    }
+    case 'unlimit':
+      return { type: 'pacing_label_unlimited', payload: { label: message.label, operator_origin } }
+    default: {
+      const type = message.type === 'pause' ? 'pacing_paused' : 'pacing_resumed'
+      const lanes = inOrder(message.lanes)
+      return { type, payload: { lanes, operator_origin, paused: paused.map(({ lane }) => lane) } }
+    }
   }
 }
 
 const machineSetup = setup({
   types: { context: {} as PacingContext, events: {} as PacingMessage, emitted: {} as Fact },
   guards: {
-    freesAll: ({ context, event }) => resume(context, event).length === 0,
+    freesAll: ({ context, event }) => event.type === 'resume' && resume(context, event).length === 0,
+    hasRoom: ({ context, event }) =>
+      event.type === 'limit' && othersThan(event.label, context).length < LABEL_LIMITS_MAX,
   },
   actions: {
     ...declaredActions,
-    pause: assign(({ context, event }) => ({ paused: pause(context, event), changed_at: event.at })),
-    resume: assign(({ context, event }) => ({ paused: resume(context, event), changed_at: event.at })),
-    emitPaused: emit(({ context, event }) => stated('pacing_paused', context, event)),
-    emitResumed: emit(({ context, event }) => stated('pacing_resumed', context, event)),
+    change: assign(({ context, event }) => ({ ...changed(context, event), changed_at: event.at })),
+    emitChanged: emit(({ context, event }) => stated(context, event)),
   },
 })
 
-const pauses = { target: 'paused', actions: ['pause', 'emitPaused'] } as const
-const resumes = [
-  { guard: 'freesAll', target: 'open', actions: ['resume', 'emitResumed'] },
-  { target: 'paused', actions: ['resume', 'emitResumed'] },
-] as const
-const changes = { pause: pauses, resume: resumes } as const
+const actions = ['change', 'emitChanged'] as const
+const lanes = {
+  pause: { target: 'paused', actions },
+  resume: [
+    { guard: 'freesAll', target: 'open', actions },
+    { target: 'paused', actions },
+  ],
+} as const
+const limits = { limit: { guard: 'hasRoom', actions }, unlimit: { actions } } as const
 
 const pacingMachine = machineSetup.createMachine({
   id: 'pacing',
   initial: 'absent',
-  context: {} as PacingContext,
+  context: { paused: [], label_limits: [] } as PacingContext,
   states: {
-    absent: { on: changes },
+    absent: {
+      on: { ...lanes, limit: { ...limits.limit, target: 'open' }, unlimit: { ...limits.unlimit, target: 'open' } },
+    },
     /** No lane is paused. */
-    open: { on: changes },
+    open: { on: { ...lanes, ...limits } },
     /** At least one lane is paused. */
-    paused: { on: changes },
+    paused: { on: { ...lanes, ...limits } },
   },
 })
 
 const testimony: Testimony<PacingContext> = {
-  types: new Set(['pacing_paused', 'pacing_resumed']),
-  aspects: () => ['state'],
-  claims: (_, { payload }) => ({ paused: payload.paused }),
-  held: ({ context }) => ({ paused: context.paused.map(({ lane }) => lane) }),
+  types: new Set(['pacing_paused', 'pacing_resumed', 'pacing_label_limited', 'pacing_label_unlimited']),
+  aspects: ({ payload }) => [payload.label === undefined ? 'state' : 'limit'],
+  claims: (aspect, { payload }) =>
+    aspect === 'state' ? { paused: payload.paused } : { [limitOf(payload.label)]: payload.max_running },
+  held: ({ context }) => ({
+    paused: context.paused.map(({ lane }) => lane),
+    ...Object.fromEntries(context.label_limits.map(({ label, max_running }) => [limitOf(label), max_running])),
+  }),
   madeAt: () => undefined,
 }
 
-export const pacingModule: MachineModule<PacingContext, ChangeLanes> = {
+/** Name of the claim about a label. */
+function limitOf(label: string): string {
+  return `limit of ${label}`
+}
+
+function refusal(_: unknown, { type }: PacingMessage): Refusal | undefined {
+  if (type !== 'limit') return undefined
+  return {
+    code: 'too_many_label_limits',
+    detail: `at most ${LABEL_LIMITS_MAX} labels can be limited`,
+    isOfContent: true,
+  }
+}
+
+export const pacingModule: MachineModule<PacingContext, PacingBody> = {
   kind: 'pacing',
-  version: 1,
+  version: 2,
   machine: pacingMachine,
-  migrations: {},
+  migrations: {
+    // 2: labels may be limited.
+    1: ({ context, ...snapshot }: any): unknown => ({
+      ...snapshot,
+      context: { paused: [], ...context, label_limits: [] },
+    }),
+  },
   internal: [],
   // A repeated request states its event again: SPEC 6.10 has no request that changes nothing.
   repeats: () => undefined,
-  refusal: () => undefined,
+  refusal,
   envelope: () => SYSTEM_ENVELOPE,
   terms: () => [],
   deadlineStates: [],
   deadlines: () => [],
   testimony,
-  document: ({ context }: SnapshotOf<PacingContext>): Pick<Pacing, 'lanes'> => ({ lanes: lanesOf(context) }),
+  document: ({ context }: SnapshotOf<PacingContext>) => ({
+    lanes: lanesOf(context),
+    label_limits: labelLimitsOf(context, () => undefined),
+  }),
 }
 
 /** Every lane, with its pause if it has one. */
@@ -142,4 +230,19 @@ export function lanesOf({ paused = [] }: Partial<PacingContext>): Pacing['lanes'
     const { at, origin, by } = pause
     return { lane, paused: true, since: at, origin, ...(by === undefined ? {} : { by }) }
   })
+}
+
+/** Every limited label, sorted; `underWayOf`: how many of its runs are under way, if that is known. */
+export function labelLimitsOf<N extends number | undefined>(
+  { label_limits = [] }: Partial<PacingContext>,
+  underWayOf: (label: string) => N,
+) {
+  return label_limits.map(({ label, max_running, at, origin, by }) => ({
+    label,
+    max_running,
+    under_way: underWayOf(label),
+    since: at,
+    origin,
+    ...(by === undefined ? {} : { by }),
+  }))
 }

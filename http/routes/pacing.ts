@@ -1,9 +1,18 @@
-/** Pacing: what runs, what waits and why; lanes paused and resumed. */
+/** Pacing: what runs, what waits and why; lanes paused and resumed; labels limited. */
 
-import { type Pacing, type PacingBody, pacingBody, pacingDocument } from '../../machines/documents/pacing.ts'
+import {
+  type LabelLimitBody,
+  type LabelUnlimitBody,
+  labelLimitBody,
+  labelUnlimitBody,
+  type Pacing,
+  type PacingBody,
+  pacingBody,
+  pacingDocument,
+} from '../../machines/documents/pacing.ts'
 import type { SnapshotOf } from '../../machines/machine.ts'
 import type { Messages } from '../../machines/messages.ts'
-import { lanesOf, PACING, type PacingContext } from '../../machines/pacing.ts'
+import { labelLimitsOf, lanesOf, PACING, type PacingContext } from '../../machines/pacing.ts'
 import { LANES } from '../../machines/run-request/lanes.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import type { Principal } from '../../runtime/access/principals.ts'
@@ -17,6 +26,7 @@ import type { Route, ServiceContext } from '../route.ts'
 import type { Exchange } from '../wire/exchange.ts'
 
 const AREA = 'pacing'
+const SHARED = 'Lanes and labels are shared by all projects: a token confined to projects'
 /** Waiting items shown: the list of work items pages through all. */
 const WAITING_SHOWN_MAX = 500
 
@@ -27,7 +37,7 @@ export function pacingRoutes(service: ServiceContext): readonly Route[] {
       path: '/api/pacing',
       operation: 'readPacing',
       area: AREA,
-      summary: 'Read what runs, what waits and why, and which lanes are paused.',
+      summary: 'Read what runs, what waits and why, which lanes are paused and which labels limited.',
       access: { right: 'view' },
       answers: { 200: { description: 'The current pacing.', schema: pacingDocument } },
       handle: (exchange) => {
@@ -35,42 +45,57 @@ export function pacingRoutes(service: ServiceContext): readonly Route[] {
         answerPacing(service, exchange)
       },
     },
-    changeRoute(service, 'pause', 'Pause lanes: nothing in them starts. Running work continues.'),
-    changeRoute(service, 'resume', 'Resume lanes.'),
+    changeRoute(service, 'pause', {
+      summary: 'Pause lanes: nothing in them starts. Running work continues.',
+      body: { schema: pacingBody, optional: true },
+    }),
+    changeRoute(service, 'resume', { summary: 'Resume lanes.', body: { schema: pacingBody, optional: true } }),
+    changeRoute(service, 'limit', {
+      summary: 'Limit how many runs that require a label may be under way at the same time. Running work continues.',
+      body: { schema: labelLimitBody },
+      problems: ['too_many_label_limits'],
+    }),
+    changeRoute(service, 'unlimit', { summary: 'End the limit of a label.', body: { schema: labelUnlimitBody } }),
   ]
 }
 
-function changeRoute(service: ServiceContext, name: 'pause' | 'resume', summary: string): Route {
+type Change = Messages['pacing']['type']
+
+function changeRoute(
+  service: ServiceContext,
+  name: Change,
+  { problems = [], ...given }: Required<Pick<Route, 'summary' | 'body'>> & Pick<Route, 'problems'>,
+): Route {
   return {
     method: 'POST',
     path: `/api/pacing/${name}`,
     operation: `${name}Pacing`,
     area: AREA,
-    summary,
-    description: 'Lanes are shared by all projects: a token confined to projects may not use this.',
+    ...given,
+    description: `${SHARED} may not use this.`,
     access: { right: 'work.operate' },
-    body: { schema: pacingBody, optional: true },
     answers: { 200: { description: 'The current pacing.', schema: pacingDocument } },
-    problems: ['forbidden'],
+    problems: ['forbidden', ...problems],
     handle: (exchange) => change(service, exchange, name),
   }
 }
 
-function change(service: ServiceContext, exchange: Exchange, type: 'pause' | 'resume'): void {
+function change(service: ServiceContext, exchange: Exchange, type: Change): void {
   const { principal } = exchange
   if (principal.projects !== '*') {
-    exchange.problem(
-      'forbidden',
-      'Lanes are shared by all projects: a token confined to projects may not pause or resume them.',
-    )
+    exchange.problem('forbidden', `${SHARED} may not ${type} them.`)
     return
   }
-  const { lanes = [] } = exchange.body as PacingBody
-  const named = lanes.length === 0 ? LANES : lanes
-  const message: Messages['pacing'] = { type, by: exchange.by, lanes: named }
-  askActor(service, exchange, PACING, message, () => {
+  askActor(service, exchange, PACING, messageOf(exchange, type), () => {
     answerPacing(service, exchange)
   })
+}
+
+function messageOf({ body, by }: Exchange, type: Change): Messages['pacing'] {
+  if (type === 'limit') return { type, by, ...(body as LabelLimitBody) }
+  if (type === 'unlimit') return { type, by, ...(body as LabelUnlimitBody) }
+  const { lanes = [] } = body as PacingBody
+  return { type, by, lanes: lanes.length === 0 ? LANES : lanes }
 }
 
 function answerPacing(service: ServiceContext, exchange: Exchange): void {
@@ -89,13 +114,16 @@ async function pacingOf(service: ServiceContext, reader: Principal): Promise<Pac
     waitingCount++
     if (shown.length < WAITING_SHOWN_MAX) shown.push(entry)
   }
+  const state = view.isUnreadable ? {} : stateOf(service)
+  const uses = new Map(view.labelLimits().map(({ label, underWay }) => [label, underWay]))
   const pacing = {
     max_running: view.maxRunning,
     running_count: running.length,
     waiting_count: waitingCount,
     paused: [...view.paused],
     ...(view.isUnreadable ? { unreadable: true } : {}),
-    lanes: view.isUnreadable ? LANES.map((lane) => ({ lane, paused: true })) : lanesOf(pausesOf(service)),
+    lanes: view.isUnreadable ? LANES.map((lane) => ({ lane, paused: true })) : lanesOf(state),
+    label_limits: labelLimitsOf(state, (label) => uses.get(label) ?? 0),
   }
   const paced = (entry: Entry) => pacedItem(service, reader, view, entry)
   // A copy of the entries at this moment.
@@ -112,7 +140,7 @@ function byStart(a: Entry, b: Entry): number {
   return a.since < b.since ? -1 : 1
 }
 
-function pausesOf({ runtime }: ServiceContext): Partial<PacingContext> {
+function stateOf({ runtime }: ServiceContext): Partial<PacingContext> {
   return (runtime.read(PACING) as SnapshotOf<PacingContext> | undefined)?.context ?? {}
 }
 

@@ -122,11 +122,14 @@ export function spanId(description: string) {
   return Type.String({ pattern: '^(?!0{16}$)[0-9a-f]{16}$', description })
 }
 
+const LABEL = { pattern: `^[A-Za-z0-9][A-Za-z0-9._:/=-]{0,${LABEL_LENGTH_MAX - 1}}$`, maxLength: LABEL_LENGTH_MAX }
+
+export function label(description: string) {
+  return Type.String({ ...LABEL, description })
+}
+
 export function labels(description: string) {
-  return Type.Array(
-    Type.String({ pattern: `^[A-Za-z0-9][A-Za-z0-9._:/=-]{0,${LABEL_LENGTH_MAX - 1}}$`, maxLength: LABEL_LENGTH_MAX }),
-    { maxItems: LABELS_MAX, uniqueItems: true, description },
-  )
+  return Type.Array(Type.String(LABEL), { maxItems: LABELS_MAX, uniqueItems: true, description })
 }
 
 /** A list of project keys, or just `*` for all of them; empty means none. */

@@ -1,8 +1,15 @@
-/** Pacing's documents: which lanes to pause or resume, and the view of what runs and what waits. */
+/**
+ * Pacing's documents: which lanes to pause or resume, which labels to limit, and the view of what runs and what waits.
+ */
 import { LANES } from '../run-request/lanes.ts'
 import { type Static, stringEnum, Type } from '../schema.ts'
-import { by, CLOSED, time } from './fields.ts'
+import { by, CLOSED, LIST_MAX, label, time } from './fields.ts'
 import { itemWaitingBecause, WORK_ITEM_STATES } from './work-item.ts'
+
+/** Most labels that are limited at the same time. */
+export const LABEL_LIMITS_MAX = LIST_MAX
+/** Largest limit of a label: more runs than any fleet has under way. */
+export const LABEL_LIMIT_MAX = 1_000_000
 
 const lane = stringEnum(LANES, { description: 'The lane.' })
 
@@ -20,6 +27,22 @@ export const pacingBody = Type.Object(
   { ...CLOSED, title: 'PacingChange' },
 )
 export type PacingBody = Static<typeof pacingBody>
+
+const limitedLabel = label('The label, as run requests and work items require it of their runner.')
+const maxRunning = Type.Integer({
+  minimum: 0,
+  maximum: LABEL_LIMIT_MAX,
+  description: 'How many runs that require the label may be under way at the same time; 0: none starts.',
+})
+
+export const labelLimitBody = Type.Object(
+  { label: limitedLabel, max_running: maxRunning },
+  { ...CLOSED, title: 'LabelLimitChange' },
+)
+export type LabelLimitBody = Static<typeof labelLimitBody>
+
+export const labelUnlimitBody = Type.Object({ label: limitedLabel }, { ...CLOSED, title: 'LabelUnlimit' })
+export type LabelUnlimitBody = Static<typeof labelUnlimitBody>
 
 const pacedItem = Type.Object(
   {
@@ -53,6 +76,20 @@ export const pacingDocument = Type.Object(
         origin: Type.Optional(Type.String({ description: 'Where the pause was requested from.' })),
         by: Type.Optional(by),
       }),
+    ),
+    label_limits: Type.Array(
+      Type.Object({
+        label: limitedLabel,
+        max_running: maxRunning,
+        under_way: Type.Integer({
+          description:
+            'Number of runs that require it and that runners have, or may have (offered, accepted, started, cancelling or lost), and of items handed out with it, in all projects.',
+        }),
+        since: time('When the limit was set.'),
+        origin: Type.String({ description: 'Where that was requested from.' }),
+        by: Type.Optional(by),
+      }),
+      { description: 'Limited labels, sorted.' },
     ),
     running: Type.Array(pacedItem, { description: 'Running items, oldest start first, then handed-out items.' }),
     waiting: Type.Array(pacedItem, {

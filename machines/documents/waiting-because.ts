@@ -9,6 +9,7 @@ const WAITING_CODES = [
   'project_archived',
   'lane_paused',
   'repository_busy',
+  'label_limit',
   'not_approved',
   'runner_removed',
   'no_runner_registered',

@@ -87,6 +87,7 @@ const WAITING_CODES = [
   'campaign_paused',
   'stopping',
   'repository_busy',
+  'label_limit',
   'running_cap',
   'not_before',
   'dependency',

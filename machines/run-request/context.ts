@@ -254,7 +254,7 @@ interface Release extends RunnerPost {
 interface OfferAborted extends MessageBody {
   readonly type: 'offer_aborted'
   /** Absent if no poll was left to carry the offer. */
-  readonly why?: 'lane_paused' | 'project_archived' | 'runner_changed' | undefined
+  readonly why?: 'lane_paused' | 'project_archived' | 'label_limit' | 'runner_changed' | undefined
   readonly runner_id: string
   readonly attempt: number
 }

@@ -142,6 +142,7 @@ function reasonOf(message: RunRequestMessage): string {
     case 'offer_aborted':
       if (message.why === 'project_archived') return 'its project was archived before it was accepted'
       if (message.why === 'lane_paused') return 'its lane was paused before it was accepted'
+      if (message.why === 'label_limit') return 'a label that it requires was limited before it was accepted'
       if (message.why === 'runner_changed') return 'its runner was no longer eligible before it accepted'
       return 'the poll ended before the offer reached its runner'
     case 'lease_expired':

@@ -5,6 +5,7 @@ import type { Holding } from '../../machines/runner/context.ts'
 import type { FindRows } from '../collections/newest.ts'
 import type { Health } from '../control/guard.ts'
 import type { Writer } from '../writers.ts'
+import type { LabelUse } from './label-limits.ts'
 import type { Capable } from './matching.ts'
 import type { PollHandle } from './polls.ts'
 import type { QueuedOfProject } from './queue.ts'
@@ -82,6 +83,17 @@ export interface RepositoryHolder extends Writer {
   readonly id: string
 }
 
+/** How many runs with a label are under way, for those that are limited. */
+interface LimitedLabels {
+  /**
+   * The first of the labels of which no further run may start, as far as runs are concerned that runners hold or may
+   * hold; undefined if there is none. `besides`: a run request that is not counted.
+   */
+  fullOf(labels: readonly string[], besides?: string): LabelUse | undefined
+  /** Those runs; empty if the label is not limited. */
+  holdersOf(label: string): Iterable<{ readonly id: string }>
+}
+
 export interface Dispatcher {
   readonly health: Health
   /**
@@ -122,6 +134,9 @@ export interface Dispatcher {
   usesSlot(runRequestId: string): boolean | undefined
   /** The request is about to be withdrawn: if it is queued, it is not offered for a while. */
   leaveOut(runRequestId: string): void
+  readonly labels: LimitedLabels
+  /** Replaces the limits of labels: how many runs that require one may be under way, by label. */
+  setLabelLimits(limits: ReadonlyMap<string, number>): void
   /** Replaces the set of lanes in which nothing is offered. */
   setPausedLanes(lanes: Iterable<string>): void
   /** Asked for each pair of runner and request; undefined: every engine serves everything. */

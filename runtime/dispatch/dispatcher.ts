@@ -1,8 +1,8 @@
 /**
  * Hands queued run requests to the runners that poll for them. Its state is in memory, derived from committed steps;
  * it is the only sender of `offer`. Invariants: when a call of it returns, no parked poll is left waiting next to a
- * request that it could take, and no runner's slot, no repository and no request has been promised twice. A bug met at
- * one request or runner holds up no other.
+ * request that it could take, and no request, runner's slot, repository or place under a label's limit has been promised
+ * twice. A bug met at one request or runner holds up no other.
  */
 import type { WaitingBecause } from '../../machines/documents/waiting-because.ts'
 import type { Holding } from '../../machines/runner/context.ts'
@@ -17,6 +17,7 @@ import { Fleet } from './fleet.ts'
 import { HoldBacks } from './hold-backs.ts'
 import { Holdings } from './holdings.ts'
 import { type Changes, Intake } from './intake.ts'
+import { LabelLimits } from './label-limits.ts'
 import { type Capable, Matching } from './matching.ts'
 import { Offers } from './offers.ts'
 import { ANSWERED, answerFor, type PollHandle, Polls } from './polls.ts'
@@ -43,6 +44,7 @@ class RunRequestDispatcher implements Dispatcher {
   private readonly polls: Polls
   private readonly matching: Matching
   readonly waiting: WaitingReasons
+  readonly labels: LabelLimits
   private readonly projects: ProjectFacts
   readonly maxWriters: (projectId: string) => number
   private readonly suspensions: Suspensions
@@ -76,7 +78,8 @@ class RunRequestDispatcher implements Dispatcher {
     this.fleet = new Fleet(runtime, this.wheel, () => this.queue.allDemands())
     this.projects = new ProjectFacts(runtime, guard, () => this.rulesChanged())
     this.maxWriters = this.projects.maxWriters
-    this.holdings = new Holdings(this.fleet, this.projects, {
+    this.labels = new LabelLimits((label) => this.change(this.queue.demandsWithLabel(label)))
+    this.holdings = new Holdings(this.fleet, this.projects, this.labels, {
       runner: (runner) => this.changes.runners.add(runner),
       news: (runner) => this.changes.told.add(runner),
       repository: (repository) => this.change(this.queue.demandsOfRepository(repository)),
@@ -189,6 +192,12 @@ class RunRequestDispatcher implements Dispatcher {
     this.settle()
   }
 
+  setLabelLimits(limits: ReadonlyMap<string, number>): void {
+    this.labels.set(limits, this.holdings.all())
+    this.rulesChanged()
+    this.settle()
+  }
+
   setCapable(capable: Capable | undefined): void {
     this.matching.setCapable(capable)
     this.change(this.queue.allDemands())
@@ -264,7 +273,7 @@ class RunRequestDispatcher implements Dispatcher {
     this.settle()
   }
 
-  /** The set of paused lanes has changed, or what projects permit. */
+  /** The set of paused lanes has changed, or the limits of labels, or what projects permit. */
   private rulesChanged(): void {
     this.change(this.queue.allDemands())
     for (const held of this.holdings.all()) this.offers.reconsider(held)

@@ -1,14 +1,16 @@
 /**
- * The run requests that runners hold, and those on their way to one. From the moment an offer is sent, its slot
- * and its repository are taken, so neither can be offered a second time while the first offer is being committed.
+ * The run requests that runners hold, and those on their way to one. From the moment an offer is sent, its slot, its
+ * repository and its place under the limits of its labels are taken, so none of them can be offered a second time while
+ * the first offer is being committed.
  */
 
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
-import { exclusiveRepository } from '../../machines/run-request/demand.ts'
+import { exclusiveRepository, requiredLabels } from '../../machines/run-request/demand.ts'
 import type { HeldRunState } from '../../machines/run-request/states.ts'
 import { Holders } from '../writers.ts'
 import type { Demand } from './eligibility.ts'
 import type { Fleet } from './fleet.ts'
+import type { LabelLimits } from './label-limits.ts'
 import type { ProjectFacts } from './project-facts.ts'
 import type { Held, Runner } from './runner.ts'
 
@@ -24,13 +26,15 @@ const NONE: readonly Held[] = []
 export class Holdings {
   private readonly fleet: Fleet
   private readonly projects: ProjectFacts
+  readonly labels: LabelLimits
   private readonly freed: Freed
   private readonly byId = new Map<string, Held>()
   private readonly holders = new Map<string, Holders<Held>>()
 
-  constructor(fleet: Fleet, projects: ProjectFacts, freed: Freed) {
+  constructor(fleet: Fleet, projects: ProjectFacts, labels: LabelLimits, freed: Freed) {
     this.fleet = fleet
     this.projects = projects
+    this.labels = labels
     this.freed = freed
   }
 
@@ -52,11 +56,11 @@ export class Holdings {
     return this.holders.get(repository) ?? NONE
   }
 
-  /** Takes the runner's slot and the repository for an offer that is being sent. */
+  /** Takes what the demand needs and the runner's slot for an offer that is being sent. */
   reserve(
     id: string,
     runner: Runner,
-    { repository, lane, projectId }: Pick<Demand, 'repository' | 'lane' | 'projectId'>,
+    { repository, lane, projectId, labels }: Pick<Demand, 'repository' | 'lane' | 'projectId' | 'labels'>,
   ): Held {
     return this.add({
       id,
@@ -64,6 +68,7 @@ export class Holdings {
       repository,
       lane,
       projectId,
+      labels,
       state: 'offering',
       attempt: 0,
       isDelivered: false,
@@ -88,6 +93,7 @@ export class Holdings {
       repository,
       lane: context.asked.lane,
       projectId: context.project_id,
+      labels: requiredLabels(context),
       state,
       attempt: context.attempt,
       isDelivered: true,
@@ -106,6 +112,7 @@ export class Holdings {
     runner.dropCancel(held.id)
     if (runner.offer === held) runner.offer = undefined
     this.freed.runner(runner)
+    this.labels.delete(held)
     if (repository === undefined) return
     const holders = this.holders.get(repository)
     holders?.delete(held)
@@ -115,6 +122,7 @@ export class Holdings {
 
   private add(held: Held): Held {
     this.byId.set(held.id, held)
+    this.labels.add(held)
     if (held.repository !== undefined) this.holdersIn(held.repository).add(held)
     this.change(held, held.state)
     return held

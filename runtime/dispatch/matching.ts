@@ -168,8 +168,8 @@ export class Matching {
 
   /** Whether something other than a lack of runners keeps its requests from being offered. */
   isBlocked(demand: Demand): boolean {
-    const { repository, projectId } = demand
-    if (this.suspensions.why(demand) !== undefined) return true
+    const { repository, projectId, labels } = demand
+    if (this.suspensions.why(demand) !== undefined || this.holdings.labels.fullOf(labels) !== undefined) return true
     return repository !== undefined && this.holdings.isBusy(repository, projectId)
   }
 }

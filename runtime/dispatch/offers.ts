@@ -18,8 +18,11 @@ import type { SuspensionReason } from './suspensions.ts'
 /** If more requests than this fail to be offered in one `settle`, the fault is not that of any one of them. */
 export const mistakesPerSettleMax = 100
 
-/** Why an unaccepted offer is taken back: its lane or project starts nothing now, or its runner may not have it now. */
-type TakenBack = SuspensionReason | 'runner_changed'
+/**
+ * Why an unaccepted offer is taken back: its lane or project starts nothing now, or its runner may not have it now, or a
+ * limit of its labels was lowered below what is under way.
+ */
+type TakenBack = SuspensionReason | 'runner_changed' | 'label_limit'
 
 interface OffersParts extends Known {
   /** Match requests and runners again. */
@@ -113,7 +116,9 @@ export class Offers {
   private whyTakenBack(held: Held, { context }: SnapshotOf<RunRequestContext>): TakenBack | undefined {
     const { id, isGiven, supply } = held.runner
     const isItsOwn = isGiven && supply !== undefined && mayTake(supply, id, criteriaOfRequest(context))
-    return this.parts.suspensions.why(held) ?? (isItsOwn ? undefined : 'runner_changed')
+    const { suspensions, holdings } = this.parts
+    const why = suspensions.why(held) ?? (isItsOwn ? undefined : 'runner_changed')
+    return why ?? (holdings.labels.isOver(held) ? 'label_limit' : undefined)
   }
 
   /** Takes back an offer that no poll can carry or that should no longer stand; nobody is blamed for it. */

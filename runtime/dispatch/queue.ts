@@ -64,6 +64,7 @@ export class Queue {
   private readonly projects = new Map<string, { turn: ProjectTurn; demands: number }>()
   private readonly repositories = new Map<string, Set<Demand>>()
   private readonly pins = new Map<string, Set<Demand>>()
+  private readonly labels = new Map<string, Set<Demand>>()
   private readonly order = (a: number, b: number) => this.before(a, b)
   private readonly turns = new Turns<ProjectTurn>()
 
@@ -88,6 +89,10 @@ export class Queue {
 
   demandsOfRepository(repository: string): Iterable<Demand> {
     return this.repositories.get(repository) ?? NONE
+  }
+
+  demandsWithLabel(label: string): Iterable<Demand> {
+    return this.labels.get(label) ?? NONE
   }
 
   demandsPinnedTo(runnerId: string): Iterable<Demand> {
@@ -339,6 +344,7 @@ export class Queue {
     this.bySlot[demand.slot] = demand
     this.idleDemands++
     if (repository !== undefined) addTo(this.repositories, repository, demand)
+    for (const label of demand.labels) addTo(this.labels, label, demand)
     if (runner_id !== undefined) addTo(this.pins, runner_id, demand)
     else for (const supply of this.suppliesOf()) pair(supply, demand)
     return demand
@@ -372,6 +378,7 @@ export class Queue {
       this.freeDemands.push(demand.slot)
       unpairDemand(demand)
       if (demand.repository !== undefined) removeFrom(this.repositories, demand.repository, demand)
+      for (const label of demand.labels) removeFrom(this.labels, label, demand)
       if (demand.pin !== undefined) removeFrom(this.pins, demand.pin, demand)
       const project = this.projects.get(demand.project.key)!
       if (--project.demands === 0) this.projects.delete(demand.project.key)

@@ -44,6 +44,8 @@ export interface Held {
   readonly repository: string | undefined
   readonly lane: string
   readonly projectId: string
+  /** The labels that it requires of its runner. */
+  readonly labels: readonly string[]
   /** `offering`: sent to the request's actor and not yet committed. */
   state: 'offering' | HeldRunState
   attempt: number

@@ -121,12 +121,13 @@ export class WaitingReasons implements Stranding {
     return this.removed(criteria, furthest, visible) ?? withoutRunner(criteria, furthest)
   }
 
-  /** A repository that is busy becomes free by itself: it does not hide that no runner may take them then. */
+  /** A repository that is busy, or a label of which enough runs are under way, becomes free by itself: it does not hide that no runner may take them then. */
   stranded(sees: (project: string) => boolean): FindRows {
     const { queue, now } = this
     const demands = new Set<Demand>()
     for (const demand of queue.allDemands()) {
       if (demand.queued === 0 || !sees(demand.project.key) || now.suspensions.why(demand) !== undefined) continue
+      if (now.holdings.labels.areStopped(demand.labels)) continue
       if (now.matching.isStranded(demand)) demands.add(demand)
     }
     if (demands.size === 0) return () => ({ rows: [] })
@@ -201,7 +202,7 @@ function beforeRunners(
   }
   const stopped = now.suspensions.because(demand)
   if (stopped !== undefined) return stopped
-  const busy = busyRepository(context.id, demand, now)
+  const busy = busyRepository(context.id, demand, now) ?? now.holdings.labels.because(demand.labels)
   if (busy !== undefined) return busy
   if (!context.internal.approved) {
     return { code: 'not_approved', detail: `Work with throttle full waits for an approval ${whichApproval(context)}.` }

@@ -6,6 +6,7 @@ import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import type { FindRows } from '../collections/newest.ts'
 import type { Health } from '../control/guard.ts'
 import type { Absence, Visible } from '../dispatch/api.ts'
+import type { LabelUse } from '../dispatch/label-limits.ts'
 import type { QueuedOfProject } from '../dispatch/queue.ts'
 import type { Entry } from './ledger.ts'
 
@@ -61,6 +62,8 @@ export interface PacingView {
   readonly paused: readonly Lane[]
   /** The pause state cannot be read: every lane counts as paused. */
   readonly isUnreadable: boolean
+  /** Limited labels, sorted. */
+  labelLimits(): readonly LabelUse[]
   /** Handed out or running. */
   readonly running: Iterable<Entry>
   /** Number of queued items, and the first in starting order, of the projects whose key `sees` admits. */

@@ -4,6 +4,7 @@
  */
 import type { WaitingBecause } from '../../machines/documents/waiting-because.ts'
 import { type ItemWaitingBecause, type ItemWaitingCode, SETTLED_STATES } from '../../machines/documents/work-item.ts'
+import type { LabelUse } from '../dispatch/label-limits.ts'
 import { namesOf } from '../writers.ts'
 
 /** What the rules know of a queued item. */
@@ -35,6 +36,12 @@ export interface SchedulingView {
   repositoryOf(item: WaitingItem): string | undefined
   /** The items and run requests that hold the repository, if no further run of the item's project may change it. */
   holdersOf(repository: string, item: WaitingItem): readonly string[]
+  /** The first of its labels of which no further run may start; undefined if none. */
+  fullLabel(item: WaitingItem): LabelUse | undefined
+  /** The same for a handed-out item, as far as runs are concerned that runners hold. */
+  takenLabel(item: WaitingItem): LabelUse | undefined
+  /** Whether a person lets nothing with one of its labels start. */
+  isLabelStopped(item: WaitingItem): boolean
   /** Another read-only run for the same owner that has not ended: a run request, or an item about to become one. */
   otherReadOnlyRun(item: WaitingItem): string | undefined
   /** Whether it may run as far as the number of running items is concerned. */
@@ -53,7 +60,7 @@ export interface SchedulingView {
 /** The first rule that holds the item back, and what it is about; `next` if none does. */
 export interface Rule {
   readonly code: ItemWaitingCode
-  /** The dependency, holders, lane or run request that the rule is about. */
+  /** The dependency, holders, label, lane or run request that the rule is about. */
   readonly subject?: string
   readonly detail?: string
 }
@@ -72,7 +79,7 @@ export function firstRule(item: WaitingItem, now: SchedulingView): Rule {
 }
 
 /**
- * Whether a rule holds the item back that depends only on its lane and its wish (project, access, and who may take it),
+ * Whether a rule holds the item back that depends only on its lane and its wish (project, access, labels, and who may take it),
  * so that it holds back every item that shares these.
  */
 export function isLineHeld(item: WaitingItem, now: SchedulingView): boolean {
@@ -81,12 +88,13 @@ export function isLineHeld(item: WaitingItem, now: SchedulingView): boolean {
 
 /** The same without the runner rule. */
 export function isLineStopped(item: WaitingItem, now: SchedulingView): boolean {
-  return now.isArchived(item) || busyRepository(item, now) !== undefined || now.isLanePaused(item.lane)
+  if (now.isArchived(item) || now.isLanePaused(item.lane)) return true
+  return busyRepository(item, now) !== undefined || now.fullLabel(item) !== undefined
 }
 
 /** Why no runner can begin a handed-out item; undefined if one can. */
 export function whyNotBegun(item: WaitingItem, now: SchedulingView): Rule | undefined {
-  return archived(item, now) ?? pausedLane(item, now) ?? noRunner(item, now)
+  return archived(item, now) ?? pausedLane(item, now) ?? limited(now.takenLabel(item)) ?? noRunner(item, now)
 }
 
 /** Why a handed-out item that no runner has begun goes back to the queue; undefined if it stays. */
@@ -115,6 +123,16 @@ function pausedLane({ lane }: WaitingItem, now: SchedulingView): Rule | undefine
   return now.isLanePaused(lane) ? { code: 'lane_paused', subject: lane } : undefined
 }
 
+function limited(full: LabelUse | undefined): Rule | undefined {
+  if (full === undefined) return undefined
+  const { label, maxRunning, underWay } = full
+  return {
+    code: 'label_limit',
+    subject: label,
+    ...(maxRunning === 0 ? {} : { detail: `${underWay} of ${maxRunning}` }),
+  }
+}
+
 function noRunner(item: WaitingItem, now: SchedulingView): Rule | undefined {
   return now.hasRunner(item) ? undefined : { code: 'no_runner' }
 }
@@ -141,9 +159,9 @@ export function inDetail(rule: Rule, { pin }: Pinned, withoutTaker: () => Waitin
   return why?.code === 'limited' && rule.code === 'no_runner' ? { code: why.code, detail: why.detail } : rule
 }
 
-/** Whether no runner that is online may take it, and a person has not stopped its line; its repository may be busy. */
+/** Whether no runner that is online may take it, and a person has not stopped its line; its repository or label may be busy. */
 export function isLineWithoutRunner(item: WaitingItem, now: SchedulingView): boolean {
-  return !now.isArchived(item) && !now.isLanePaused(item.lane) && !now.hasRunner(item)
+  return !now.isArchived(item) && !now.isLanePaused(item.lane) && !now.isLabelStopped(item) && !now.hasRunner(item)
 }
 
 /** Whether the item would start if it had a runner, a place and its repository. */
@@ -152,7 +170,7 @@ export function waitsForRunnerAlone(item: WaitingItem, now: SchedulingView): boo
 }
 
 function ruleBeforeCap(item: WaitingItem, now: SchedulingView): Rule | undefined {
-  return ruleBeforeRepository(item, now) ?? busyRepository(item, now)
+  return ruleBeforeRepository(item, now) ?? busyRepository(item, now) ?? limited(now.fullLabel(item))
 }
 
 function ruleBeforeRepository(item: WaitingItem, now: SchedulingView): Rule | undefined {
@@ -236,6 +254,10 @@ function sentence({ code, subject, detail }: Rule, item: WaitingItem, now: Sched
       return `its previous run ${subject} is being stopped`
     case 'repository_busy':
       return `${named(detail!)} is held by ${subject}`
+    case 'label_limit':
+      return detail === undefined
+        ? `label ${subject} is limited to 0`
+        : `${detail} with the label ${subject} are running`
     case 'running_cap':
       return `${now.running()} of ${now.maxRunning()} are running`
     case 'not_before':

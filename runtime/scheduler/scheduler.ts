@@ -5,7 +5,7 @@
  */
 import type { ItemWaitingBecause } from '../../machines/documents/work-item.ts'
 import type { SnapshotOf } from '../../machines/machine.ts'
-import { PACING, type PacingContext } from '../../machines/pacing.ts'
+import { PACING } from '../../machines/pacing.ts'
 import { LANES } from '../../machines/run-request/lanes.ts'
 import type { WorkItemBody, WorkItemContext } from '../../machines/work-item/context.ts'
 import type { ActorRef, CommittedStep, Runtime } from '../api.ts'
@@ -13,12 +13,14 @@ import { committed } from '../control/committed.ts'
 import { ControlLoop } from '../control/control-loop.ts'
 import type { Health } from '../control/guard.ts'
 import type { Dispatcher, Visible } from '../dispatch/api.ts'
+import type { LabelUse } from '../dispatch/label-limits.ts'
 import type { Logger } from '../log.ts'
-import { readable } from '../reader.ts'
 import type { PacingView, Scheduler, WaitingItems } from './api.ts'
 import { handOut } from './hand-out.ts'
+import { LabelPlaces } from './label-places.ts'
 import { type Entry, LEDGER_STATES, Ledger } from './ledger.ts'
 import { Occupancy } from './occupancy.ts'
+import { PacingState } from './pacing-state.ts'
 import { ProjectCache } from './project-cache.ts'
 import { Repositories } from './repositories.ts'
 import {
@@ -57,15 +59,12 @@ class ItemScheduler implements Scheduler, SchedulingView {
   private readonly starting = new Set<string>()
   private readonly repositories: Repositories
   private readonly occupancy: Occupancy
+  private readonly labels: LabelPlaces
+  private readonly pacing: PacingState
   private readonly stalled: StalledParts
   readonly waiting: WaitingItems
   /** Entries for which the check whether their line is held failed. */
   private readonly unclear = new WeakSet<Entry>()
-  /** All lanes, until the pause state is known. */
-  private paused: ReadonlySet<string> = new Set(LANES)
-  private isUnreadable = false
-  /** The pause state was read or committed. */
-  private isPauseKnown = false
 
   constructor(runtime: Runtime, dispatcher: Dispatcher, log: Logger) {
     this.runtime = runtime
@@ -86,6 +85,8 @@ class ItemScheduler implements Scheduler, SchedulingView {
     const { maxRunning } = runtime.settings
     const guarded = <T>(entry: Entry, act: () => T): T | undefined => loop.guarded(refOf(entry), act)
     this.occupancy = new Occupancy({ dispatcher, ledger, starting, maxRunning, guarded })
+    this.labels = new LabelPlaces({ ledger, dispatcher, starting })
+    this.pacing = new PacingState(runtime, dispatcher, this.labels)
     this.stalled = {
       ledger,
       now: this,
@@ -102,7 +103,7 @@ class ItemScheduler implements Scheduler, SchedulingView {
     for (const state of LEDGER_STATES)
       for (const { ref, snapshot } of runtime.scan('work_item', 'state', state)) this.load(ref, snapshot)
     for (const { ref, snapshot } of runtime.scan('work_item', 'taken_back', '')) this.load(ref, snapshot)
-    this.loop.guarded(PACING, () => this.readPauses())
+    this.loop.guarded(PACING, () => this.pacing.read())
     runtime.onCommit((steps) => this.onCommit(steps))
     runtime.beforeDue(heldBack(runtime, this, (ref, act) => loop.guarded(ref, act)))
     runtime.addRetentionGuard(({ kind, id }) => kind === 'work_item' && this.ledger.isDependency(id))
@@ -142,12 +143,13 @@ class ItemScheduler implements Scheduler, SchedulingView {
   }
 
   view(): PacingView {
-    const { ledger, isUnreadable } = this
+    const { ledger, labels, pacing } = this
     return {
       maxRunning: this.maxRunning(),
       runningCount: ledger.runningCount,
-      paused: LANES.filter((lane) => this.paused.has(lane)),
-      isUnreadable,
+      paused: LANES.filter((lane) => pacing.paused.has(lane)),
+      isUnreadable: pacing.isUnreadable,
+      labelLimits: () => labels.uses(),
       running: ledger.running,
       waitingCount: (sees) => ledger.queued.count(({ project }) => sees(project)),
       firstWaiting: (limit, sees) => ledger.queued.first(limit, ({ project }) => sees(project)),
@@ -211,8 +213,12 @@ class ItemScheduler implements Scheduler, SchedulingView {
   }
 
   isLanePaused(lane: string): boolean {
-    return this.paused.has(lane)
+    return this.pacing.paused.has(lane)
   }
+
+  readonly fullLabel = (item: WaitingItem): LabelUse | undefined => this.labels.fullFor(item as Entry)
+  readonly takenLabel = (item: WaitingItem): LabelUse | undefined => this.labels.takenFrom(item as Entry)
+  readonly isLabelStopped = (item: WaitingItem): boolean => this.labels.isStopped(item as Entry)
 
   readonly hasRunner = (item: WaitingItem): boolean => this.occupancy.hasRunner(item as Entry)
   readonly isExpected = (item: WaitingItem): boolean => this.occupancy.isExpected(item as Entry)
@@ -233,22 +239,6 @@ class ItemScheduler implements Scheduler, SchedulingView {
     return handedOut(runId, this.dispatcher.waitingBecause(runId, visible))
   }
 
-  /** An unreadable pause state permits nothing: every lane counts as paused. Throws any other error. */
-  private readPauses(): void {
-    const pacing: SnapshotOf<PacingContext> | 'unreadable' | undefined = readable(
-      () => this.runtime.read(PACING),
-      'unreadable',
-    )
-    this.pause(pacing === 'unreadable' ? pacing : pacing?.context)
-  }
-
-  private pause(state: PacingContext | 'unreadable' | undefined): void {
-    this.isUnreadable = state === 'unreadable'
-    this.isPauseKnown = !this.isUnreadable
-    this.paused = new Set(state === 'unreadable' ? LANES : (state?.paused ?? []).map(({ lane }) => lane))
-    this.dispatcher.setPausedLanes(this.paused)
-  }
-
   private onCommit(steps: readonly CommittedStep[]): void {
     let concerns = false
     for (const step of steps) if (this.loop.guarded(step.ref, () => this.note(step))) concerns = true
@@ -261,7 +251,7 @@ class ItemScheduler implements Scheduler, SchedulingView {
 
   /** Takes in again what failed because of a bug: a step, or the start of an item. */
   private reread(ref: ActorRef): void {
-    if (ref.kind === 'pacing') this.readPauses()
+    if (ref.kind === 'pacing') this.pacing.read()
     const item = ref.kind === 'work_item' ? committed(this.runtime, ref) : undefined
     if (item !== undefined) this.ledger.note(item)
   }
@@ -274,7 +264,7 @@ class ItemScheduler implements Scheduler, SchedulingView {
         this.ledger.note(after)
         return true
       case 'pacing':
-        this.pause(after.context)
+        this.pacing.take(after.context)
         return true
       case 'runner':
       case 'engine_capability':
@@ -301,13 +291,15 @@ class ItemScheduler implements Scheduler, SchedulingView {
   private changed(): void {
     this.occupancy.changed()
     this.repositories.changed()
+    this.labels.changed()
   }
 
   private tick(): void {
     this.repositories.changed()
+    this.labels.changed()
     this.settleDead()
     this.admit()
-    if (this.isPauseKnown) {
+    if (this.pacing.isKnown) {
       takeBack(this.stalled)
       standAside(this.stalled)
     }
@@ -376,6 +368,7 @@ class ItemScheduler implements Scheduler, SchedulingView {
     if (repository !== undefined) this.repositories.take(repository, entry)
     this.starting.add(entry.id)
     this.occupancy.started()
+    this.labels.started(entry)
   }
 
   private send(entry: Entry, message: WorkItemBody, answered?: () => void): void {

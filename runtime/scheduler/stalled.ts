@@ -1,6 +1,6 @@
 /**
  * Handed-out items that no runner can begin as things stand: their lane or campaign is paused, their project archived,
- * or no online runner may take them. They would keep a place and their repository from others. An item whose possible
+ * enough runs with one of their labels are under way, or no online runner may take them. They would keep a place and their repository from others. An item whose possible
  * runners are silent, though not offline yet, gives up its repository only. More items of one repository may then be
  * handed out than may change it at once, which does no harm: the dispatcher offers no more than that.
  */

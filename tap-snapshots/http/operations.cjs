@@ -88,6 +88,8 @@ recordInitiativeFinding  post /api/initiatives/{name}/findings
 readPacing  get /api/pacing
 pausePacing  post /api/pacing/pause
 resumePacing  post /api/pacing/resume
+limitPacing  post /api/pacing/limit
+unlimitPacing  post /api/pacing/unlimit
 createCampaign  post /api/campaigns
 listCampaigns  get /api/campaigns
 readCampaign  get /api/campaigns/{name}

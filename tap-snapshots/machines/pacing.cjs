@@ -11,19 +11,39 @@ absent:
   pause (all)        -> paused; facts pacing_paused
   resume (campaign)  -> open; facts pacing_resumed
   resume (all)       -> open; facts pacing_resumed
+  limit (gpu, 2)     -> open; facts pacing_label_limited
+  limit (ci, 0)      -> open; facts pacing_label_limited
+  unlimit (gpu)      -> open; facts pacing_label_unlimited
 open:
   pause (campaign)   -> paused; facts pacing_paused
   pause (all)        -> paused; facts pacing_paused
   resume (campaign)  stays; facts pacing_resumed
   resume (all)       stays; facts pacing_resumed
+  limit (gpu, 2)     stays; facts pacing_label_limited
+  limit (ci, 0)      stays; facts pacing_label_limited
+  unlimit (gpu)      stays; facts pacing_label_unlimited
 paused (campaign):
   pause (campaign)   stays; facts pacing_paused
   pause (all)        stays; facts pacing_paused
   resume (campaign)  -> open; facts pacing_resumed
   resume (all)       -> open; facts pacing_resumed
+  limit (gpu, 2)     stays; facts pacing_label_limited
+  limit (ci, 0)      stays; facts pacing_label_limited
+  unlimit (gpu)      stays; facts pacing_label_unlimited
 paused (all):
   pause (campaign)   stays; facts pacing_paused
   pause (all)        stays; facts pacing_paused
   resume (campaign)  stays; facts pacing_resumed
   resume (all)       -> open; facts pacing_resumed
+  limit (gpu, 2)     stays; facts pacing_label_limited
+  limit (ci, 0)      stays; facts pacing_label_limited
+  unlimit (gpu)      stays; facts pacing_label_unlimited
+paused (campaign), gpu limited:
+  pause (campaign)   stays; facts pacing_paused
+  pause (all)        stays; facts pacing_paused
+  resume (campaign)  -> open; facts pacing_resumed
+  resume (all)       -> open; facts pacing_resumed
+  limit (gpu, 2)     stays; facts pacing_label_limited
+  limit (ci, 0)      stays; facts pacing_label_limited
+  unlimit (gpu)      stays; facts pacing_label_unlimited
 `

@@ -403,6 +403,20 @@ t.test('pacing pauses and resumes the given lanes, or all', async (t) => {
   t.same([asked.at(-1)!.url, asked.at(-1)!.body.lanes], ['/api/pacing/resume', undefined])
 })
 
+t.test('pacing limit and unlimit name the label, and the limits are shown with what is under way', async (t) => {
+  const lanes = ['interactive', 'campaign', 'maintenance'].map((lane) => ({ lane, paused: false }))
+  const by = { id: 'tok_1', name: 'ann' }
+  const limit = { label: 'provider:x', max_running: 5, under_way: 5, since: '2026-01-31T12:00:00Z', origin: 'here', by }
+  const { env, asked } = await service(t, () => [200, { lanes, label_limits: [limit] }])
+  const { out } = await cli(env, 'pacing', 'limit', 'provider:x', '5')
+  t.match(out, /LABEL +MAX +UNDER WAY[\s\S]*provider:x +5 +5 +2026-01-31T12:00:00Z +ann \(here\)/)
+  t.match(asked.at(-1), { url: '/api/pacing/limit', body: { label: 'provider:x', max_running: 5 } })
+  await cli(env, 'pacing', 'unlimit', 'provider:x')
+  t.match(asked.at(-1), { url: '/api/pacing/unlimit', body: { label: 'provider:x' } })
+  for (const wrong of ['-1', '1.5', 'none'])
+    t.equal((await cli(env, 'pacing', 'limit', '--', 'x', wrong)).code, 2, wrong)
+})
+
 t.test('pacing drain ends once a requeued run waits behind the paused lane', async (t) => {
   const s = await startTestService(t)
   const run = (...argv: string[]) => cli({ ENGINE_URL: s.service.url, ENGINE_TOKEN: s.admin }, ...argv)

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { LABEL_LIMITS_MAX } from '../../machines/documents/pacing.ts'
 import { PACING } from '../../machines/pacing.ts'
 import { openDiskJournal } from '../../storage/open-journal.ts'
 import { until } from '../until.ts'
@@ -275,3 +276,124 @@ t.test(
     )
   },
 )
+
+const limit = (s: TestService, label: string, max_running: number) =>
+  s.expect(200, 'POST', '/api/pacing/limit', { label, max_running, origin: 'ann-laptop' })
+
+/** Two runners with labels and room, online, and projects to work for. */
+async function labelled(s: TestService): Promise<readonly { readonly token: string }[]> {
+  for (const key of ['shop', 'till', 'bank']) await s.project(key)
+  const runners = []
+  for (const id of ['r1', 'r2']) {
+    const token = await s.runner(id, { trusted: true, capacity: 4, labels: ['gpu'] })
+    await s.call('GET', `/api/runners/${id}/run-requests/next`, undefined, { token })
+    runners.push({ token })
+  }
+  return runners
+}
+
+t.test(
+  'a limited label holds for items and run requests of all projects and runners, and is told everywhere',
+  async (t) => {
+    const s = await startTestService(t)
+    const [r1, r2] = await labelled(s)
+    const set = (await limit(s, 'gpu', 1)).body.label_limits
+    t.match(set, [{ label: 'gpu', max_running: 1, under_way: 0, origin: 'ann-laptop', by: { name: 'admin' } }])
+    const [fact] = await stated(s, 'pacing_label_limited')
+    t.match(fact, { project: 'system', payload: { label: 'gpu', max_running: 1, operator_origin: 'ann-laptop' } })
+    const run = await s.request('till', { labels: ['gpu'] })
+    const offer = await s.expect(200, 'GET', '/api/runners/r2/run-requests/next?wait=5', undefined, r2)
+    t.equal(offer.body.request_id, run.id)
+    await s.expect(200, 'POST', `/api/run-requests/${run.id}/started`, {}, r2)
+    const item = await submit(s, { labels: ['gpu'] })
+    t.match(item, {
+      state: 'queued',
+      waiting_because: { code: 'label_limit', detail: '1 of 1 with the label gpu are running' },
+    })
+    const direct = await s.request('bank', { labels: ['gpu'] })
+    t.match((await s.expect(200, 'GET', `/api/run-requests/${direct.id}`)).body.waiting_because, {
+      code: 'label_limit',
+      detail: '1 of 1 runs with the label gpu are under way.',
+    })
+    t.match((await s.expect(200, 'GET', '/api/pacing')).body, {
+      label_limits: [{ label: 'gpu', max_running: 1, under_way: 1 }],
+      waiting: [{ id: item.id, reason: '1 of 1 with the label gpu are running' }],
+    })
+    t.same((await s.expect(200, 'GET', '/api/attention')).body.items, [], 'nobody need see to it')
+    const metrics = (await s.call('GET', '/metrics')).body
+    t.match(metrics, /^intendant_label_runs_max\{label="gpu"\} 1$/m)
+    t.match(metrics, /^intendant_label_runs\{label="gpu"\} 1$/m)
+    const parked = s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=10', undefined, r1)
+    await s.expect(200, 'POST', `/api/run-requests/${run.id}/completed`, { result: {} }, r2)
+    t.equal((await parked).body.request_id, direct.id, 'the freed place wakes a poll of another runner')
+    const woken = s.expect(200, 'GET', '/api/runners/r2/run-requests/next?wait=10', undefined, r2)
+    t.same((await s.expect(200, 'POST', '/api/pacing/unlimit', { label: 'gpu' })).body.label_limits, [])
+    t.equal((await woken).body.request_id, (await read(s, item.id)()).run_request_id)
+    t.same((await stated(s, 'pacing_label_unlimited'))[0].payload, { label: 'gpu', operator_origin: 'admin@127.0.0.1' })
+  },
+)
+
+t.test('a limit of 0 takes back what was not accepted, and says so', async (t) => {
+  const s = await startTestService(t)
+  const [r1] = await labelled(s)
+  const request = await s.request('shop', { labels: ['gpu'] })
+  await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, r1)
+  await limit(s, 'gpu', 0)
+  const back = await until(
+    async () => (await s.expect(200, 'GET', `/api/run-requests/${request.id}`)).body,
+    ({ state }) => state === 'queued',
+  )
+  t.match(back.waiting_because, { code: 'label_limit', detail: 'The label gpu is limited to 0.' })
+  const [released] = await stated(s, 'run_request_released')
+  t.equal(released.payload.reason, 'a label that it requires was limited before it was accepted')
+})
+
+t.test('limits of labels survive a restart, and count what is under way', async (t) => {
+  const home = t.testdir()
+  const options = {
+    openJournal: (onFailure: (failure: Error) => void) => openDiskJournal({ home, onFailure } as never),
+  }
+  const before = await startTestService(t, { home }, options)
+  const [r1] = await labelled(before)
+  await limit(before, 'gpu', 1)
+  const run = await before.request('till', { labels: ['gpu'] })
+  await before.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, r1)
+  await before.expect(200, 'POST', `/api/run-requests/${run.id}/started`, {}, r1)
+  await before.service.close()
+  const after = await startTestService(t, { home }, options)
+  const next = await after.request('shop', { labels: ['gpu'] })
+  t.equal((await after.call('GET', '/api/runners/r1/run-requests/next', undefined, r1)).status, 204)
+  t.match((await after.expect(200, 'GET', '/api/pacing')).body.label_limits, [{ label: 'gpu', under_way: 1 }])
+  await after.expect(200, 'POST', `/api/run-requests/${run.id}/completed`, { result: {} }, r1)
+  const offer = await after.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, r1)
+  t.equal(offer.body.request_id, next.id)
+})
+
+t.test('what no label or number can be is refused with its place, and so is one label too many', async (t) => {
+  const s = await startTestService(t)
+  for (const [body, pointer] of [
+    [{ label: 'gpu' }, '/max_running'],
+    [{ max_running: 1 }, '/label'],
+    [{ label: 'gpu', max_running: -1 }, '/max_running'],
+    [{ label: 'gpu', max_running: 1.5 }, '/max_running'],
+    [{ label: 'gpu', max_running: null }, '/max_running'],
+    [{ label: '-gpu', max_running: 1 }, '/label'],
+    [{ label: 'gpu', max_running: 1, lanes: [] }, '/lanes'],
+  ] as const) {
+    const { body: problem } = await s.expect(422, 'POST', '/api/pacing/limit', body)
+    t.match(problem, { code: 'invalid_body', errors: [{ pointer }] }, JSON.stringify(body))
+  }
+  t.equal((await s.expect(422, 'POST', '/api/pacing/unlimit', {})).body.code, 'invalid_body')
+  await s.project('till')
+  const token = await s.token('eve', { roles: ['operator'], projects: ['till'] })
+  for (const [path, body] of [
+    ['limit', { label: 'gpu', max_running: 1 }],
+    ['unlimit', { label: 'gpu' }],
+  ] as const)
+    t.equal((await s.expect(403, 'POST', `/api/pacing/${path}`, body, { token })).body.code, 'forbidden')
+  t.same(await stated(s, 'pacing_label_limited'), [])
+  await Promise.all(Array.from({ length: LABEL_LIMITS_MAX }, (_, n) => limit(s, `l${n}`, n)))
+  const full = await s.expect(409, 'POST', '/api/pacing/limit', { label: 'gpu', max_running: 1 })
+  t.match(full.body, { code: 'too_many_label_limits', retryable: false, detail: /At most 256 labels/ })
+  await limit(s, 'l7', 70)
+})

@@ -124,6 +124,8 @@ t.test('every POST takes an idempotency key, or sent again it is refused or chan
   await twice(`/api/work-items/${item}/release`)
   await twice(`/api/work-items/${item}/cancel`, REASON)
   await twice('/api/pacing/resume', { lanes: ['interactive'] })
+  await twice('/api/pacing/limit', { label: 'gpu', max_running: 2 })
+  await twice('/api/pacing/unlimit', { label: 'gpu' })
   const failed = (await submit(s, { objective: 'Sweep' })).id
   const sweep = (await begin(s, runner)).request_id
   await s.expect(200, 'POST', `/api/run-requests/${sweep}/failed`, { class: 'execution', message: 'x' }, runner)

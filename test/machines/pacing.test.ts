@@ -1,6 +1,8 @@
 import t from 'tap'
+import { LABEL_LIMITS_MAX } from '../../machines/documents/pacing.ts'
 import type { OwnFact } from '../../machines/machine.ts'
 import { lanesOf, pacingModule as module } from '../../machines/pacing.ts'
+import { differences, type StatedFact } from '../../machines/testimony.ts'
 import { BY as ANN } from './run-request-samples.ts'
 import { absent, after, at, snapshotFile, step, table } from './step.ts'
 
@@ -16,6 +18,9 @@ const M = {
   }),
   'resume (campaign)': at(3, { type: 'resume', by: BY, lanes: ['campaign'] }),
   'resume (all)': at(4, { type: 'resume', by: BY, lanes: ['interactive', 'campaign', 'maintenance'] }),
+  'limit (gpu, 2)': at(5, { type: 'limit', by: BY, label: 'gpu', max_running: 2 }),
+  'limit (ci, 0)': at(6, { type: 'limit', label: 'ci', max_running: 0 }),
+  'unlimit (gpu)': at(7, { type: 'unlimit', by: BY, label: 'gpu' }),
 } as const
 
 t.test('every message in every state has the outcome that the table shows', (t) => {
@@ -24,6 +29,7 @@ t.test('every message in every state has the outcome that the table shows', (t) 
     open: after(module, [M['resume (all)']]),
     'paused (campaign)': after(module, [M['pause (campaign)']]),
     'paused (all)': after(module, [M['pause (all)']]),
+    'paused (campaign), gpu limited': after(module, [M['limit (gpu, 2)'], M['pause (campaign)']]),
   }
   t.matchSnapshot(table(module, states, M), 'pacing')
   t.end()
@@ -53,5 +59,78 @@ t.test('payloads follow SPEC 6.10: lanes named and lanes paused, in lane order, 
   })
   t.equal(module.envelope(resumed.snapshot.context).project, 'system')
   t.strictSame(lanesOf(resumed.snapshot.context)[1], { lane: 'campaign', paused: false })
+  t.end()
+})
+
+t.test('limits are kept by label, the newest of each; pausing and resuming lanes leaves them as they are', (t) => {
+  const limited = after(module, [M['limit (gpu, 2)'], M['limit (ci, 0)'], M['pause (all)'], M['resume (all)']])
+  t.strictSame(limited.context.label_limits, [
+    { label: 'ci', max_running: 0, at: M['limit (ci, 0)'].at, origin: 'unknown' },
+    { label: 'gpu', max_running: 2, at: M['limit (gpu, 2)'].at, origin: 'ann-laptop', by: BY },
+  ])
+  const again = step(module, limited, at(8, { type: 'limit', label: 'gpu', max_running: 2 }))
+  t.equal(again.facts[0]!.type, 'pacing_label_limited', 'the same limit is stated again')
+  t.strictSame(again.snapshot.context.label_limits, limited.context.label_limits, 'and is still the earlier one')
+  const lower = step(module, limited, at(9, { type: 'limit', by: BY, label: 'gpu', max_running: 1 }))
+  t.strictSame(
+    lower.snapshot.context.label_limits.map(({ label, max_running }: any) => [label, max_running]),
+    [
+      ['ci', 0],
+      ['gpu', 1],
+    ],
+  )
+  const fact = lower.facts[0] as OwnFact
+  t.equal(fact.type, 'pacing_label_limited')
+  t.strictSame(fact.payload, { label: 'gpu', max_running: 1, operator_origin: 'ann-laptop' })
+  const ended = step(module, lower.snapshot, M['unlimit (gpu)'])
+  t.strictSame((ended.facts[0] as OwnFact).payload, { label: 'gpu', operator_origin: 'ann-laptop' })
+  t.equal(ended.facts[0]!.type, 'pacing_label_unlimited')
+  t.strictSame(ended.snapshot.context.label_limits, limited.context.label_limits.slice(0, 1))
+  t.end()
+})
+
+t.test('so many labels may be limited, and one more only in place of another', (t) => {
+  const limits = Array.from({ length: LABEL_LIMITS_MAX }, (_, n) =>
+    at(n + 1, { type: 'limit', label: `l${n}`, max_running: n } as const),
+  )
+  const full = after(module, limits)
+  const next = at(900, { type: 'limit', label: 'one-more', max_running: 1 } as const)
+  t.equal(step(module, full, next).refused, 'too_many_label_limits')
+  const again = step(module, full, at(901, { type: 'limit', label: 'l7', max_running: 70 }))
+  t.equal(again.snapshot.context.label_limits.length, LABEL_LIMITS_MAX)
+  const room = step(module, full, at(902, { type: 'unlimit', label: 'l7' }))
+  t.ok(step(module, room.snapshot, next).snapshot.context.label_limits.some(({ label }: any) => label === 'one-more'))
+  t.end()
+})
+
+t.test('what an event says of a limit is held by the state that it led to, and by no other', (t) => {
+  const before = after(module, [M['pause (campaign)'], M['limit (gpu, 2)']])
+  const { testimony } = module
+  const said = (fact: unknown) => {
+    const event = { payload: (fact as OwnFact).payload } as StatedFact
+    const [aspect] = testimony.aspects(event)
+    return { aspect, claims: testimony.claims(aspect!, event) }
+  }
+  const lowered = step(module, before, at(8, { type: 'limit', label: 'gpu', max_running: 1 }))
+  const { aspect, claims } = said(lowered.facts[0])
+  t.equal(aspect, 'limit')
+  t.strictSame(differences(claims, testimony.held(lowered.snapshot)), [])
+  t.equal(differences(claims, testimony.held(before)).length, 1)
+  const ended = step(module, lowered.snapshot, M['unlimit (gpu)'])
+  const end = said(ended.facts[0]).claims
+  t.strictSame(differences(end, testimony.held(ended.snapshot)), [])
+  t.equal(differences(end, testimony.held(before)).length, 1)
+  t.end()
+})
+
+t.test('a state of version 1 keeps its pauses and gets no limits', (t) => {
+  const old = {
+    status: 'active',
+    value: 'paused',
+    context: { paused: [{ lane: 'campaign', at: 'then', origin: 'x' }] },
+  }
+  const { context, value } = module.migrations[1]!(old) as typeof old
+  t.equal(value, 'paused')
+  t.strictSame(context, { ...old.context, label_limits: [] })
   t.end()
 })

@@ -57,6 +57,7 @@ const pacing = {
     { lane: 'campaign', paused: true, since: AT, origin: ORIGIN, by: BY },
     { lane: 'maintenance', paused: false },
   ],
+  label_limits: [{ label: 'provider:anthropic', max_running: 5, under_way: 0, since: AT, origin: ORIGIN, by: BY }],
   running: [],
   waiting: [
     {
@@ -105,5 +106,13 @@ export const workItemExamples: Readonly<Record<string, Example>> = {
   'POST /api/pacing/resume': {
     body: { lanes: ['campaign'], origin: ORIGIN },
     answer: { ...pacing, paused: [], lanes: pacing.lanes.map(({ lane }) => ({ lane, paused: false })) },
+  },
+  'POST /api/pacing/limit': {
+    body: { label: 'provider:anthropic', max_running: 5, origin: ORIGIN },
+    answer: pacing,
+  },
+  'POST /api/pacing/unlimit': {
+    body: { label: 'provider:anthropic', origin: ORIGIN },
+    answer: { ...pacing, label_limits: [] },
   },
 }

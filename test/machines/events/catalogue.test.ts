@@ -166,6 +166,8 @@ const IDENTITY: Readonly<Record<string, string>> = {
   campaign_owner_paused: 'campaign status',
   campaign_resumed: 'campaign status',
   campaign_decided: 'campaign status',
+  pacing_label_limited: 'label max_running',
+  pacing_label_unlimited: 'label',
   engine_run_opened: 'engine_run_id state',
   trace_summary_recorded: 'engine_run_id state',
   trace_ingested: 'trace_id',

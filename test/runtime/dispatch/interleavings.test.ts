@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { type Asked, offered, poll, type RequestGiven, type RunnerGiven } from './fake.ts'
-import { everything, HOLDING, IN_SLOT, isReady, mayTake, mutates, type Seen } from './oracle.ts'
+import { everything, HOLDING, IN_SLOT, isReady, mayTake, mutates, type Seen, withLabel } from './oracle.ts'
 import { type World, world } from './world.ts'
 
+const LABEL = 'gpu'
 const given: fc.Arbitrary<RequestGiven> = fc.record(
   {
     project: fc.constantFrom('alpha', 'beta'),
@@ -11,7 +12,7 @@ const given: fc.Arbitrary<RequestGiven> = fc.record(
     approved: fc.constantFrom(true, true, false),
     repository: fc.constantFrom('acme/one', 'acme/two'),
     lane: fc.constantFrom('interactive', 'campaign'),
-    labels: fc.subarray(['gpu']),
+    labels: fc.subarray([LABEL]),
     runner_id: fc.constantFrom('r1', 'r2'),
   },
   { requiredKeys: ['project'] },
@@ -54,6 +55,13 @@ const command = fc.oneof(
       to: fc.integer({ min: 1, max: 3 }),
     }),
   },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('limitLabel' as const),
+      to: fc.constantFrom(undefined, 0, 1, 2),
+    }),
+  },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('turn' as const) }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('run' as const) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('advance' as const), ms: fc.integer({ min: 1, max: 5_000 }) }) },
@@ -73,7 +81,7 @@ class Play {
   hasRefused = false
 
   constructor() {
-    this.fleet = { r1: { capacity: 1 }, r2: { capacity: 2, labels: ['gpu'] }, r3: { trusted: false } }
+    this.fleet = { r1: { capacity: 1 }, r2: { capacity: 2, labels: [LABEL] }, r3: { trusted: false } }
     this.place = world(this.fleet)
   }
 
@@ -88,6 +96,7 @@ class Play {
     else if (one.do === 'pause') this.pause(one.lanes)
     else if (one.do === 'refuse') this.refuse(one.isOn)
     else if (one.do === 'limit') this.limit(one.project, one.to)
+    else if (one.do === 'limitLabel') this.limitLabel(one.to)
     else if (one.do === 'turn') fake.platform.runOnce()
     else if (one.do === 'run') fake.run()
     else fake.platform.advance(one.ms)
@@ -113,6 +122,27 @@ class Play {
     this.limits.set(project, to)
     fake.project(project, to)
     fake.run()
+  }
+
+  readonly labelLimits = new Map<string, number>()
+  /** What was under way with a label when its limit last changed, without offers that were taken back. */
+  private withLabelBefore = new Set<string>()
+
+  private limitLabel(to: number | undefined): void {
+    const { fake, dispatcher } = this.place
+    if (to === undefined) this.labelLimits.delete(LABEL)
+    else this.labelLimits.set(LABEL, to)
+    dispatcher.setLabelLimits(this.labelLimits)
+    fake.run()
+    this.withLabelBefore = new Set(withLabel(LABEL, everything(fake)).map(keyOf))
+  }
+
+  /** Those with the label that came although as many as may be were under way. */
+  overLimit(): string[] {
+    const limit = this.labelLimits.get(LABEL)
+    const all = withLabel(LABEL, everything(this.place.fake))
+    if (limit === undefined || all.length <= limit) return []
+    return all.map(keyOf).filter((key) => !this.withLabelBefore.has(key))
   }
 
   holders(): Seen[] {
@@ -176,6 +206,8 @@ function checkSafety(play: Play): void {
   }
   const overfull = play.overfull()
   if (overfull.length > 0) throw new Error(`too many hold ${overfull}`)
+  const over = play.overLimit()
+  if (over.length > 0) throw new Error(`beyond the limit of their label: ${over}`)
   for (const asked of polls) {
     if (asked.answers > 1) throw new Error('a poll was answered twice')
     if (aborted.has(asked) && asked.answers > 0) throw new Error('an aborted poll was answered')
@@ -183,7 +215,7 @@ function checkSafety(play: Play): void {
 }
 
 /** Liveness once everything is committed: no poll stays parked beside a request that its runner could take. */
-function checkNothingLeft({ place, polls, fleet, aborted, paused, limitOf }: Play): void {
+function checkNothingLeft({ place, polls, fleet, aborted, paused, limitOf, labelLimits }: Play): void {
   const all = everything(place.fake)
   const parked = polls.filter((asked) => asked.answers === 0 && !aborted.has(asked))
   if (place.dispatcher.counts().parkedPolls !== parked.length) throw new Error('parked polls are miscounted')
@@ -192,7 +224,9 @@ function checkNothingLeft({ place, polls, fleet, aborted, paused, limitOf }: Pla
     const mine = all.filter(({ value, context }) => context.offered_to === id && IN_SLOT.includes(value))
     if (runner.state === 'draining' || mine.some(({ value }) => value === 'offered')) continue
     if (mine.length >= (runner.capacity ?? 1)) continue
-    const missed = all.find((one) => isReady(one) && mayTake(id, runner, one.context, all, paused, limitOf))
+    const missed = all.find(
+      (one) => isReady(one) && mayTake(id, runner, one.context, all, paused, limitOf, labelLimits),
+    )
     if (missed !== undefined) throw new Error(`${id} waits beside ${missed.context.id}`)
   }
 }

@@ -8,6 +8,10 @@ import type { FakeRuntime, RunnerGiven } from './fake.ts'
 export const HOLDING = ['offered', 'accepted', 'started', 'cancelling', 'lost']
 export const IN_SLOT = HOLDING.slice(0, 4)
 
+/** How many may be held that require it, by label. */
+export type LabelLimitsGiven = ReadonlyMap<string, number>
+const NO_LIMITS: LabelLimitsGiven = new Map()
+
 export interface Seen {
   readonly value: string
   readonly context: RunRequestContext
@@ -29,6 +33,7 @@ export function mayTake(
   all: readonly Seen[],
   pausedLanes: readonly string[],
   limitOf: (project: string) => number = () => 1,
+  labelLimits: LabelLimitsGiven = NO_LIMITS,
 ): boolean {
   const { allowed_projects = ['*'], labels = [], trusted = true } = runner
   const { told_of = [] } = request.made
@@ -45,8 +50,14 @@ export function mayTake(
     (request.asked.runner_id === undefined ? carries : isNamed) &&
     (trusted || !mutates(request)) &&
     !pausedLanes.includes(request.asked.lane) &&
-    !isBusy
+    !isBusy &&
+    request.asked.labels.every((label) => withLabel(label, all).length < (labelLimits.get(label) ?? all.length + 1))
   )
+}
+
+/** What is held and requires the label. */
+export function withLabel(label: string, all: readonly Seen[]): readonly Seen[] {
+  return all.filter(({ value, context }) => HOLDING.includes(value) && context.asked.labels.includes(label))
 }
 
 function holdersOf(repository: string | undefined, all: readonly Seen[]): readonly Seen[] {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { type FakeRuntime, offered, poll, type RequestGiven, type RunnerGiven } from './fake.ts'
-import { everything, isReady, mayTake, Round } from './oracle.ts'
+import { everything, isReady, mayTake, Round, type Seen } from './oracle.ts'
 import { world } from './world.ts'
 
 const request: fc.Arbitrary<RequestGiven> = fc.record(
@@ -31,6 +31,7 @@ type Command =
   | { readonly do: 'finish'; readonly which: number }
   | { readonly do: 'approve'; readonly which: number }
   | { readonly do: 'pause'; readonly lanes: readonly string[] }
+  | { readonly do: 'limit'; readonly label: string; readonly to: number | undefined }
 
 const which = fc.nat(1_000)
 const command: fc.Arbitrary<Command> = fc.oneof(
@@ -41,6 +42,14 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.record({ do: fc.constant('pause' as const), lanes: fc.subarray(['interactive', 'campaign']) }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('limit' as const),
+      label: fc.constantFrom('gpu', 'linux'),
+      to: fc.constantFrom(undefined, 0, 1, 2, 3),
+    }),
   },
 )
 
@@ -68,15 +77,21 @@ t.test('every poll gets the request that filtering and sorting all requests woul
       const { fake, dispatcher } = world(runners)
       const rounds = new Rounds()
       let paused: readonly string[] = []
+      const limits = new Map<string, number>()
       for (const one of commands) {
         const all = everything(fake)
         if (one.do === 'create') fake.create(one.given)
         else if (one.do === 'pause') {
           paused = one.lanes
           dispatcher.setPausedLanes(paused)
+        } else if (one.do === 'limit') {
+          if (one.to === undefined) limits.delete(one.label)
+          else limits.set(one.label, one.to)
+          dispatcher.setLabelLimits(limits)
         } else if (one.do === 'poll') {
           const given = runners[one.runner]!
-          const mine = all.filter((other) => isReady(other) && mayTake(one.runner, given, other.context, all, paused))
+          const may = ({ context }: Seen) => mayTake(one.runner, given, context, all, paused, () => 1, limits)
+          const mine = all.filter((other) => isReady(other) && may(other))
           const [expected] = rounds.round.sort(mine.map(({ context }) => context))
           const asked = poll(dispatcher, one.runner, 0)
           fake.run()

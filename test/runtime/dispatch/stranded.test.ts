@@ -41,10 +41,16 @@ t.test(
   'the stranded requests are exactly those whose reason to wait is that no registered runner may take them',
   (t) => {
     let found = 0
-    const isLaw = (requests: RequestGiven[], runners: RunnerGiven[], incapable: boolean | undefined): void => {
+    const isLaw = (
+      requests: RequestGiven[],
+      runners: RunnerGiven[],
+      incapable: boolean | undefined,
+      stopped?: string,
+    ): void => {
       const { fake, dispatcher } = world(Object.fromEntries(runners.map((given, n) => [`r${n + 1}`, given])))
       if (incapable !== undefined) dispatcher.setCapable((id) => !incapable && id === 'r1')
       dispatcher.setPausedLanes(['campaign'])
+      if (stopped !== undefined) dispatcher.setLabelLimits(new Map([[stopped, 0]]))
       const ids = requests.map((given) => fake.create(given))
       fake.run()
       const isStranded = (id: string) => STRANDED.includes(dispatcher.waitingBecause(id)?.code ?? '')
@@ -58,7 +64,7 @@ t.test(
     const requests = fc.array(request, { maxLength: 8 })
     const runners = fc.array(runner, { maxLength: 3 })
     const capable = fc.constantFrom(undefined, undefined, true, false)
-    fc.assert(fc.property(requests, runners, capable, isLaw), { numRuns: 200 })
+    fc.assert(fc.property(requests, runners, capable, fc.constantFrom(undefined, 'gpu'), isLaw), { numRuns: 200 })
     t.ok(found > 50, 'some were found')
     t.end()
   },

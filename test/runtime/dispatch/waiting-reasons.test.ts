@@ -12,14 +12,14 @@ const blocked: RequestGiven = {
 }
 
 t.test('reasons for waiting are given in the order in which a person would have to remove them', async (t) => {
-  const { fake, dispatcher } = world({ holder: { labels: ['only-holder'] } })
+  const { fake, dispatcher } = world({ holder: { labels: ['only-holder', 'linux'] } })
   dispatcher.setPausedLanes(['campaign'])
   const held = fake.create({
     ...blocked,
     approved: true,
     not_before: '2025-01-01T00:00:00Z',
     lane: 'interactive',
-    labels: ['only-holder'],
+    labels: ['only-holder', 'linux'],
   })
   fake.run()
   poll(dispatcher, 'holder')
@@ -36,7 +36,11 @@ t.test('reasons for waiting are given in the order in which a person would have 
   }
   next(() => fake.send(id, 'not_before_reached'))
   next(() => dispatcher.setPausedLanes([]))
+  dispatcher.setLabelLimits(new Map([['linux', 1]]))
+  next(() => fake.project('alpha', 2))
   next(() => fake.report(held, 'completed'))
+  dispatcher.setLabelLimits(new Map([['linux', 0]]))
+  next(() => dispatcher.setLabelLimits(new Map()))
   next(() => fake.send(id, 'approve'))
   fake.runner('holder', { state: 'removed' })
   fake.run()
@@ -61,6 +65,8 @@ t.test('reasons for waiting are given in the order in which a person would have 
     'not_before: Not to be offered before 2026-06-01T00:00:00Z.',
     'lane_paused: The lane campaign is paused.',
     `repository_busy: Repository acme/site is held by ${held} (started, runner holder).`,
+    'label_limit: 1 of 1 runs with the label linux are under way.',
+    'label_limit: The label linux is limited to 0.',
     'not_approved: Work with throttle full waits for an approval of its own.',
     'no_runner_registered: No runner is registered.',
     'no_runner_allowed: No runner is allowed for alpha.',

@@ -23,6 +23,12 @@ function hold({ fake, dispatcher }: World, given: RequestGiven, state: 'offered'
   return id
 }
 
+/** Runners other than `busy`, in the order of their polls. */
+const idle = ['r1', 'r2', 'r3', 'r4']
+const crew = Object.fromEntries([...idle, 'busy'].map((id) => [id, {}]))
+/** The same with a label. */
+const gpus = Object.fromEntries(Object.keys(crew).map((id) => [id, { labels: ['gpu'] }]))
+
 const reasons: readonly Reason[] = [
   { name: 'a new request', before: () => '', wake: ({ fake }) => void fake.create() },
   {
@@ -94,11 +100,45 @@ const reasons: readonly Reason[] = [
     },
     wake: ({ dispatcher }) => dispatcher.setPausedLanes(['campaign']),
   },
+  {
+    name: 'a place freed under the limit of a label',
+    before: (world) => {
+      world.dispatcher.setLabelLimits(new Map([['gpu', 1]]))
+      hold(world, { labels: ['gpu'] }, 'started')
+      return world.fake.create({ project: 'beta', labels: ['gpu'] })
+    },
+    wake: ({ fake }) => fake.report('runreq_000000000000000000000001', 'completed'),
+    runners: gpus,
+  },
+  {
+    name: 'an offer with a limited label that its runner lets expire',
+    before: (world) => {
+      world.dispatcher.setLabelLimits(new Map([['gpu', 1]]))
+      return hold(world, { labels: ['gpu'] }, 'offered')
+    },
+    wake: ({ fake }, id) => fake.send(id, 'offer_expired', { attempt: 1, runner_id: 'busy', counted: true }),
+    runners: gpus,
+  },
+  {
+    name: 'the limit of a label raised',
+    before: (world) => {
+      world.dispatcher.setLabelLimits(new Map([['gpu', 1]]))
+      hold(world, { labels: ['gpu'] }, 'started')
+      return world.fake.create({ labels: ['gpu'] })
+    },
+    wake: ({ dispatcher }) => dispatcher.setLabelLimits(new Map([['gpu', 2]])),
+    runners: gpus,
+  },
+  {
+    name: 'the limit of a label ended',
+    before: ({ fake, dispatcher }) => {
+      dispatcher.setLabelLimits(new Map([['gpu', 0]]))
+      return fake.create({ labels: ['gpu'] })
+    },
+    wake: ({ dispatcher }) => dispatcher.setLabelLimits(new Map()),
+    runners: gpus,
+  },
 ]
-
-/** Runners other than `busy`, in the order of their polls. */
-const idle = ['r1', 'r2', 'r3', 'r4']
-const crew = Object.fromEntries([...idle, 'busy'].map((id) => [id, {}]))
 
 for (const { name, before, wake, runners = crew } of reasons) {
   t.test(`${name} wakes only the poll that came last`, async (t) => {

@@ -28,6 +28,9 @@ const FREE: SchedulingView = {
   isCampaignPaused: () => false,
   repositoryOf: () => 'git@x:shop',
   holdersOf: () => [],
+  fullLabel: () => undefined,
+  takenLabel: () => undefined,
+  isLabelStopped: () => false,
   otherReadOnlyRun: () => undefined,
   hasPlace: () => true,
   running: () => 1,
@@ -49,6 +52,10 @@ t.test('each rule holds an item back on its own, with its code and text', (t) =>
       detail: `its dependency wi_b did not land: it is ${state}`,
     })
   t.equal(held({ stateOf: () => undefined }).detail, 'its dependency wi_a did not land: it is unknown')
+  const limited = (maxRunning: number, underWay: number) =>
+    held({ fullLabel: () => ({ label: 'gpu', maxRunning, underWay }) })
+  t.same(limited(2, 3), { code: 'label_limit', detail: '3 of 2 with the label gpu are running' })
+  t.same(limited(0, 1), { code: 'label_limit', detail: 'label gpu is limited to 0' })
   t.same(held({ isArchived: () => true }), { code: 'project_archived', detail: 'project shop is archived' })
   t.same(held({ isCampaignPaused: (name) => name === 'pay' }), {
     code: 'campaign_paused',
@@ -106,6 +113,7 @@ t.test('of several rules that hold an item back, the first in order is given', (
     ['campaign_paused', { isCampaignPaused: () => true }],
     ['stopping', { otherReadOnlyRun: () => 'runreq_1' }],
     ['repository_busy', { holdersOf: () => ['wi_9'] }],
+    ['label_limit', { fullLabel: () => ({ label: 'gpu', maxRunning: 2, underWay: 2 }) }],
     ['running_cap', { hasPlace: () => false, running: () => 2 }],
     ['not_before', { nowMs: () => 0 }],
     ['dependency', { stateOf: () => 'running' }],

@@ -1,13 +1,16 @@
 /** A scheduler on the real actor system and a journal in memory; the dispatcher's answers are set by the test. */
 
+import type { WaitingBecause } from '../../../machines/documents/waiting-because.ts'
 import { projectIdOf } from '../../../machines/ids.ts'
 import { modules } from '../../../machines/index.ts'
 import type { SnapshotOf } from '../../../machines/machine.ts'
 import { PACING } from '../../../machines/pacing.ts'
 import type { Lane } from '../../../machines/run-request/lanes.ts'
+import { HELD_RUN_STATES } from '../../../machines/run-request/states.ts'
 import type { CreateWorkItem, WorkItemContext } from '../../../machines/work-item/context.ts'
 import type { ActorRef, Answer, Runtime } from '../../../runtime/api.ts'
 import type { Dispatcher, RepositoryHolder, RunnerRequirements } from '../../../runtime/dispatch/api.ts'
+import type { LabelUse } from '../../../runtime/dispatch/label-limits.ts'
 import { silentLogger } from '../../../runtime/log.ts'
 import { createRuntime } from '../../../runtime/runtime.ts'
 import type { Scheduler } from '../../../runtime/scheduler/api.ts'
@@ -40,6 +43,14 @@ export class World {
   /** Whether the runner of the run is there and takes work. */
   isThere: (run: string) => boolean = () => true
   waitingBecause: () => undefined = () => undefined
+  /** What the scheduler has limited. */
+  labelLimits: ReadonlyMap<string, number> = new Map()
+  /** Run requests of other origin that are under way, by label. */
+  outside = new Map<string, string[]>()
+  /** Why no registered runner may take it; by default, asking is a mistake. */
+  strandedBecause: (wanted: RunnerRequirements) => WaitingBecause | undefined = () => {
+    throw new TypeError('unexpected')
+  }
   pausedLanes: readonly string[] = []
   setPausedLanes: (lanes: Iterable<string>) => void = (lanes) => {
     this.pausedLanes = [...lanes]
@@ -88,8 +99,18 @@ export class World {
       },
       leaveOut: () => {},
       setPausedLanes: (lanes: Iterable<string>) => this.setPausedLanes(lanes),
+      setLabelLimits: (limits: ReadonlyMap<string, number>) => {
+        this.labelLimits = limits
+      },
+      labels: {
+        fullOf: (labels: readonly string[], besides?: string) => this.fullOf(labels, besides),
+        holdersOf: (label: string) => this.underWay(label).map((id) => ({ id })),
+      },
       waitingBecause: () => this.waitingBecause(),
-      waiting: { withoutTaker: () => undefined },
+      waiting: {
+        withoutTaker: () => undefined,
+        strandedBecause: (wanted: RunnerRequirements) => this.strandedBecause(wanted),
+      },
     } as unknown as Dispatcher
     return createScheduler(mistaken(runtime, this), dispatcher, log)
   }
@@ -189,6 +210,30 @@ export class World {
       trace_id,
     })
     this.ask('run_request', run!.id, { type: 'completed', ...this.holder(id), result: {}, digest: 'd' })
+  }
+
+  /** The run requests that require the label and that runners hold. */
+  private underWay(label: string): string[] {
+    const held = HELD_RUN_STATES.flatMap((state) => [...this.runtime.scan('run_request', 'state', state)])
+    const isMeant = ({ snapshot }: (typeof held)[number]): boolean => snapshot.context.asked.labels.includes(label)
+    return [...held.filter(isMeant).map(({ ref }) => ref.id), ...(this.outside.get(label) ?? [])]
+  }
+
+  private fullOf(labels: readonly string[], besides: string | undefined): LabelUse | undefined {
+    for (const label of labels) {
+      const maxRunning = this.labelLimits.get(label)
+      const underWay = this.underWay(label).filter((id) => id !== besides).length
+      if (maxRunning !== undefined && underWay >= maxRunning) return { label, maxRunning, underWay }
+    }
+    return undefined
+  }
+
+  limit(label: string, max_running: number): void {
+    this.ask('pacing', PACING.id, { type: 'limit', label, max_running })
+  }
+
+  unlimit(label: string): void {
+    this.ask('pacing', PACING.id, { type: 'unlimit', label })
   }
 
   pause(...lanes: Lane[]): void {

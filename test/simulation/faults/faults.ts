@@ -261,8 +261,8 @@ export const faults: readonly Fault[] = [
   fault(
     'requests in a paused lane are still offered',
     'runtime/dispatch/matching.ts',
-    '    if (this.suspensions.why(demand) !== undefined) return true\n',
-    "    if (this.suspensions.why(demand) === 'project_archived') return true\n",
+    '    if (this.suspensions.why(demand) !== undefined || this',
+    "    if (this.suspensions.why(demand) === 'project_archived' || this",
   ),
   fault(
     'an item that was taken back is handed out while its run is being stopped',

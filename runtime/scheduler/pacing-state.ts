@@ -1,0 +1,48 @@
+/** What operators have paused and limited, as the scheduler and the dispatcher go by it. */
+import type { SnapshotOf } from '../../machines/machine.ts'
+import { PACING, type PacingContext } from '../../machines/pacing.ts'
+import { LANES } from '../../machines/run-request/lanes.ts'
+import type { Runtime } from '../api.ts'
+import type { Dispatcher } from '../dispatch/api.ts'
+import { readable } from '../reader.ts'
+import type { LabelPlaces } from './label-places.ts'
+
+export class PacingState {
+  private readonly runtime: Pick<Runtime, 'read'>
+  private readonly dispatcher: Pick<Dispatcher, 'setPausedLanes'>
+  private readonly labels: Pick<LabelPlaces, 'limit'>
+  /** All lanes, until the state is known. */
+  paused: ReadonlySet<string> = new Set(LANES)
+  isUnreadable = false
+  /** The state was read or committed. */
+  isKnown = false
+
+  constructor(
+    runtime: Pick<Runtime, 'read'>,
+    dispatcher: Pick<Dispatcher, 'setPausedLanes'>,
+    labels: Pick<LabelPlaces, 'limit'>,
+  ) {
+    this.runtime = runtime
+    this.dispatcher = dispatcher
+    this.labels = labels
+  }
+
+  /** A state that cannot be read permits nothing: every lane counts as paused. Throws any other error. */
+  read(): void {
+    const pacing: SnapshotOf<PacingContext> | 'unreadable' | undefined = readable(
+      () => this.runtime.read(PACING),
+      'unreadable',
+    )
+    this.take(pacing === 'unreadable' ? pacing : pacing?.context)
+  }
+
+  /** Limits come first: no lane may be opened without them. */
+  take(state: PacingContext | 'unreadable' | undefined): void {
+    this.isUnreadable = state === 'unreadable'
+    this.isKnown = !this.isUnreadable
+    if (state !== 'unreadable')
+      this.labels.limit(new Map((state?.label_limits ?? []).map(({ label, max_running }) => [label, max_running])))
+    this.paused = new Set(state === 'unreadable' ? LANES : (state?.paused ?? []).map(({ lane }) => lane))
+    this.dispatcher.setPausedLanes(this.paused)
+  }
+}
