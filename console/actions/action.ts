@@ -21,6 +21,8 @@ export interface Field {
   readonly choicesOf?: (of: Document) => readonly Choice[]
   /** What it means to choose nothing; default: something is to be chosen. */
   readonly none?: string
+  /** Of a number: the least that it may be; default 1. */
+  readonly least?: number
   /** The value that the form begins with. */
   readonly initial?: (of: Document) => string
   readonly hint?: string

@@ -1,4 +1,4 @@
-/** What can be done to work items, and to the lanes in which they wait. */
+/** What can be done to work items, to the lanes in which they wait, and to the labels that they require. */
 import { LANES } from '../../machines/run-request/lanes.ts'
 import {
   type Anew,
@@ -9,7 +9,7 @@ import {
   questionIn,
 } from '../../machines/work-item/anew.ts'
 import type { Document } from '../document.ts'
-import { type Action, discard, inState, project, type Requests, reason, whyRequired } from './action.ts'
+import { type Action, discard, type Field, inState, project, type Requests, reason, whyRequired } from './action.ts'
 
 const item = (move: string) => (of: Document) => `api/work-items/${of.id}/${move}`
 
@@ -155,4 +155,41 @@ export function pauseLane(lane: string, isPaused: boolean): Action {
     path: () => `api/pacing/${isPaused ? 'resume' : 'pause'}`,
     body: () => ({ lanes: [lane] }),
   }
+}
+
+const SHARED = 'Runs with the label in all projects count, and what is running goes on.'
+const maxRunning: Field = {
+  ...{ name: 'max_running', label: 'Runs at the same time', type: 'number', isRequired: true, least: 0 },
+  hint: '0: none starts.',
+}
+
+export const LIMIT_LABEL: Action = {
+  label: 'Limit a label',
+  explains: `No more runs that require it are under way at the same time. ${SHARED}`,
+  needs: ['work.operate'],
+  isOffered: () => true,
+  path: () => 'api/pacing/limit',
+  fields: [{ name: 'label', label: 'Label', type: 'text', isRequired: true }, maxRunning],
+}
+
+/** Of a label that is limited. */
+export function limitActions(label: string): readonly Action[] {
+  const common = { about: `label ${label}`, needs: ['work.operate'], isOffered: () => true } as const
+  return [
+    {
+      ...common,
+      label: 'Change limit',
+      explains: `No more runs with the label ${label} are under way at the same time. ${SHARED}`,
+      path: () => 'api/pacing/limit',
+      fields: [{ ...maxRunning, initial: ({ max_running: max }) => String(max) }],
+      body: (fields) => ({ ...fields, label }),
+    },
+    {
+      ...common,
+      label: 'End limit',
+      explains: `Runs with the label ${label} start, however many are under way.`,
+      path: () => 'api/pacing/unlimit',
+      body: () => ({ label }),
+    },
+  ]
 }

@@ -6,7 +6,7 @@ import { LANES } from '../../machines/run-request/lanes.ts'
 import { isSettledRun, RUN_REQUEST_STATES } from '../../machines/run-request/states.ts'
 import { failingOf, skippingOf, unscheduledOf } from '../../machines/sentinel/last.ts'
 import type { Action } from '../actions/action.ts'
-import { ITEM_ACTIONS, pauseLane } from '../actions/items.ts'
+import { ITEM_ACTIONS, LIMIT_LABEL, limitActions, pauseLane } from '../actions/items.ts'
 import { RUN_ACTIONS } from '../actions/runs.ts'
 import { LIST_LIMIT_MAX } from '../api.ts'
 import { type Document, idIn } from '../document.ts'
@@ -75,6 +75,7 @@ export function OverviewPage({ attention }: { attention: Resource }): JSX.Elemen
       <Others title="Runs outside the ledger" kind={KINDS.runs!} from={runs} isShown={isOutside} />
       <Others title="Campaigns" kind={KINDS.campaigns!} from={campaigns} isShown={() => true} />
       <Loaded from={pacing}>{(of) => <Lanes of={of} onDone={pacing.reload} />}</Loaded>
+      <Loaded from={pacing}>{(of) => <Labels of={of} onDone={pacing.reload} />}</Loaded>
     </>
   )
 }
@@ -304,6 +305,33 @@ function Lane({ of, onDone }: { of: Document; onDone: () => unknown }): JSX.Elem
         </span>
       )}
       <Actions actions={[pauseLane(lane, paused)]} of={of} onDone={onDone} />
+    </li>
+  )
+}
+
+/** Labels of which only so many runs may be under way. */
+function Labels({ of, onDone }: { of: Document; onDone: () => unknown }): JSX.Element {
+  return (
+    <Section title="Labels">
+      <ul class="lanes">
+        {of.label_limits.map((limit: Document) => (
+          <Label key={limit.label} of={limit} onDone={onDone} />
+        ))}
+      </ul>
+      <Actions actions={[LIMIT_LABEL]} of={of} onDone={onDone} />
+    </Section>
+  )
+}
+
+function Label({ of, onDone }: { of: Document; onDone: () => unknown }): JSX.Element {
+  const { label, max_running: max, under_way: underWay, since, by } = of
+  return (
+    <li>
+      <b>{label}</b> {underWay} of {max} under way{' '}
+      <span class="dim">
+        by {by?.name ?? 'unknown'}, <Age of={since} />
+      </span>
+      <Actions actions={limitActions(label)} of={of} onDone={onDone} />
     </li>
   )
 }

@@ -162,7 +162,7 @@ export function Input({ field, of, fault }: InputProps): JSX.Element {
       {type === 'choice' && <Choose common={common} field={field} of={of} given={given} />}
       {type === 'check' && <input {...common} type="checkbox" />}
       {type === 'text' && <input {...common} type="text" defaultValue={given} />}
-      {type === 'number' && <input {...common} type="number" min={1} step={1} />}
+      {type === 'number' && <input {...common} type="number" min={field.least ?? 1} step={1} defaultValue={given} />}
       {type === 'time' && <input {...common} type="datetime-local" />}
     </div>
   )

@@ -199,6 +199,35 @@ t.test('a longer list takes the place of the shorter one, which stays until then
   t.same(page.faults, [])
 })
 
+t.test('a person limits a label, sees how many of its runs are under way, changes the limit and ends it', async (t) => {
+  const s = await startTestService(t)
+  await fleet(s, 'shop')
+  await submit(s, { labels: ['gpu'] })
+  const page = await Page.open(t, s.service.url)
+  await page.signIn(s.admin)
+  await page.press('Limit a label')
+  await page.shows('No more runs that require it are under way at the same time.')
+  page.fill('label', 'gpu')
+  page.fill('max_running', '0')
+  page.submit('dialog form')
+  await page.shows('gpu 0 of 0 under way')
+  await page.shows('label gpu is limited to 0')
+  await page.press('Change limit')
+  page.fill('max_running', '2')
+  page.submit('dialog form')
+  await page.shows('of 2 under way')
+  await page.press('End limit')
+  await page.shows('Runs with the label gpu start, however many are under way.')
+  page.submit('dialog form')
+  const limits = async () => (await s.expect(200, 'GET', '/api/pacing')).body.label_limits
+  await until(limits, ({ length }) => length === 0)
+  await until(
+    async () => page.named('button', 'End limit'),
+    (button) => button === undefined,
+  )
+  t.same(page.faults, [])
+})
+
 t.test('what the service refuses is shown in its words, and the dialog stays', async (t) => {
   const s = await startTestService(t)
   await fleet(s, 'shop')
