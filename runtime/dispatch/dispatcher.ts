@@ -44,7 +44,7 @@ class RunRequestDispatcher implements Dispatcher {
   private readonly polls: Polls
   private readonly matching: Matching
   readonly waiting: WaitingReasons
-  readonly labels: LabelLimits
+  readonly labels = new LabelLimits()
   private readonly projects: ProjectFacts
   readonly maxWriters: (projectId: string) => number
   private readonly suspensions: Suspensions
@@ -78,7 +78,6 @@ class RunRequestDispatcher implements Dispatcher {
     this.fleet = new Fleet(runtime, this.wheel, () => this.queue.allDemands())
     this.projects = new ProjectFacts(runtime, guard, () => this.rulesChanged())
     this.maxWriters = this.projects.maxWriters
-    this.labels = new LabelLimits((label) => this.change(this.queue.demandsWithLabel(label)))
     this.holdings = new Holdings(this.fleet, this.projects, this.labels, {
       runner: (runner) => this.changes.runners.add(runner),
       news: (runner) => this.changes.told.add(runner),
@@ -286,7 +285,7 @@ class RunRequestDispatcher implements Dispatcher {
     this.isSettling = true
     this.offers.beginSettling()
     try {
-      while (told.size + runners.size + demands.size > 0) {
+      while (told.size + runners.size + demands.size + this.labels.freed.size > 0) {
         this.settleOnce()
         this.offers.throwIfTooMany()
       }
@@ -313,6 +312,7 @@ class RunRequestDispatcher implements Dispatcher {
     const runners = [...changes.runners]
     changes.runners.clear()
     for (const runner of runners) this.fleet.refresh(runner)
+    for (const label of this.labels.freed) this.changeFreed(label)
     this.offerDemands()
     if (runners.length > 1) runners.sort((a, b) => b.pollOrder - a.pollOrder)
     for (const runner of runners) {
@@ -332,7 +332,7 @@ class RunRequestDispatcher implements Dispatcher {
       let taker: Runner | undefined
       for (const demand of demands) {
         if (first !== undefined && demand.ready.size > 0 && !this.queue.goesBefore(demand, first)) continue
-        const runner = this.takerOf(demand)
+        const runner = this.matching.runnerFor(demand)
         // The number of free runners only falls while this runs: a demand without one now will get none.
         if (runner === undefined) demands.delete(demand)
         else {
@@ -343,6 +343,7 @@ class RunRequestDispatcher implements Dispatcher {
       if (first === undefined) return
       if (!this.canOffer()) {
         demands.clear()
+        this.labels.freed.clear()
         return
       }
       this.wakeups++
@@ -351,13 +352,13 @@ class RunRequestDispatcher implements Dispatcher {
     }
   }
 
-  private takerOf(demand: Demand): Runner | undefined {
-    try {
-      return this.matching.runnerFor(demand)
-    } catch (error) {
-      this.guard.failed({ kind: 'run_request', id: this.queue.firstOf(demand) }, error)
-      return undefined
-    }
+  /** Thousands may wait for a place that was freed: the first in order is enough, unless no runner takes that one. */
+  private changeFreed(label: string): void {
+    const waiting = this.queue.demandsWithLabel(label)
+    const first = this.labels.fullOf([label]) === undefined ? this.matching.firstOf(waiting) : undefined
+    const isEnough = first !== undefined && this.matching.runnerFor(first) !== undefined
+    if (!isEnough) this.labels.freed.delete(label)
+    if (first !== undefined) this.change(isEnough ? [first] : waiting)
   }
 
   private offerTo(runner: Runner): void {

@@ -24,12 +24,8 @@ const NONE: ReadonlySet<Held> = new Set()
 
 export class LabelLimits {
   private readonly limited = new Map<string, LimitedLabel>()
-  private readonly freed: (label: string) => void
-
-  /** `freed`: a run of the label may start that could not before. */
-  constructor(freed: (label: string) => void) {
-    this.freed = freed
-  }
+  /** Those of which a run may start that could not before, until the dispatcher has seen to that. */
+  readonly freed = new Set<string>()
 
   /** Replaces all limits. `all`: everything that is held. */
   set(limits: ReadonlyMap<string, number>, all: Iterable<Held>): void {
@@ -47,7 +43,7 @@ export class LabelLimits {
     if (this.limited.size === 0) return
     for (const label of held.labels) {
       const limited = this.limited.get(label)
-      if (limited?.held.delete(held) && limited.held.size === limited.maxRunning - 1) this.freed(label)
+      if (limited?.held.delete(held) && limited.held.size === limited.maxRunning - 1) this.freed.add(label)
     }
   }
 

@@ -125,8 +125,17 @@ export class Matching {
     return best
   }
 
-  /** The runner that should take the demand's first request now; undefined if none can. */
+  /** The runner that should take the demand's first request now; undefined if none can, or a bug is met at it. */
   runnerFor(demand: Demand): Runner | undefined {
+    try {
+      return this.takerOf(demand)
+    } catch (error) {
+      this.guard.failed({ kind: 'run_request', id: this.queue.firstOf(demand) }, error)
+      return undefined
+    }
+  }
+
+  private takerOf(demand: Demand): Runner | undefined {
     if (demand.ready.size === 0 || this.isBlocked(demand)) return undefined
     if (demand.pin !== undefined) return this.pinned(demand.pin, demand)
     const looksMax = Math.min(demand.supplies.length, looksAlongRunnersMax)
@@ -164,6 +173,16 @@ export class Matching {
   private isBetter(demand: Demand, best: Demand | undefined, runner: Runner): boolean {
     if (best !== undefined && !this.queue.goesBefore(demand, best)) return false
     return !this.isBlocked(demand) && this.isCapable(runner, demand)
+  }
+
+  /** The first of the demands, in their order, that only a lack of runners may keep from being offered. */
+  firstOf(demands: Iterable<Demand>): Demand | undefined {
+    let first: Demand | undefined
+    for (const demand of demands) {
+      if (demand.ready.size === 0 || (first !== undefined && !this.queue.goesBefore(demand, first))) continue
+      if (!this.isBlocked(demand)) first = demand
+    }
+    return first
   }
 
   /** Whether something other than a lack of runners keeps its requests from being offered. */

@@ -110,6 +110,20 @@ t.test('a requeued run stands aside while its label is full, and goes first when
   t.end()
 })
 
+t.test('an item whose runners are not heard leaves its place under the limit to others', (t) => {
+  const w = world()
+  w.limit('gpu', 1)
+  w.isExpected = ({ project }) => project !== 'a'
+  const silent = w.submit('a', GPU)
+  const next = w.submit('b', GPU)
+  w.platform.advance(15_000)
+  t.same(handedOut(w, [silent, next]), [true, true])
+  w.start(next)
+  w.platform.advance(15_000)
+  t.same(handedOut(w, [silent]), [false], 'and is taken back when one of them has begun')
+  t.end()
+})
+
 t.test('limits hold after a restart, before anything is handed out', (t) => {
   const before = world()
   before.limit('gpu', 1)

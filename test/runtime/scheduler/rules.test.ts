@@ -2,6 +2,8 @@ import fc from 'fast-check'
 import t from 'tap'
 import {
   firstRule,
+  isLineStopped,
+  isLineWithoutRunner,
   lastingReason,
   type Rule,
   type SchedulingView,
@@ -104,6 +106,15 @@ t.test('an item may start at the very moment of its not_before', (t) => {
 
 t.test('an item that needs no repository waits for none', (t) => {
   t.equal(told(ITEM, { ...FREE, repositoryOf: () => undefined, holdersOf: () => ['wi_9'] }).code, 'next')
+  t.end()
+})
+
+t.test('a full label holds back the whole line, and a limit of 0 as a person does', (t) => {
+  const full = { ...FREE, fullLabel: () => ({ label: 'gpu', maxRunning: 1, underWay: 1 }) }
+  t.same([isLineStopped(ITEM, FREE), isLineStopped(ITEM, full)], [false, true])
+  const without = { ...full, hasRunner: () => false }
+  t.ok(isLineWithoutRunner(ITEM, without), 'a full label does not hide that there is no runner')
+  t.notOk(isLineWithoutRunner(ITEM, { ...without, isLabelStopped: () => true }))
   t.end()
 })
 
