@@ -26,6 +26,8 @@ export interface Plan {
   readonly sentinels: number
   /** With sentinels: how far into a minute the world begins, so that a minute ends in the storm. */
   readonly intoMinuteMs: number
+  /** Whether labels are limited, and most requests require one. */
+  readonly isLimiting: boolean
   /** Mean time between two things that go wrong with the service, its disk or its clock. */
   readonly troubleMs: number
   /** Share of the network's worst. */
@@ -70,5 +72,7 @@ export function planOf(random: Random): Plan {
     isSteered: random.chance(0.6),
     sentinels: random.chance(0.4) ? random.int(1, 3) : 0,
     intoMinuteMs: random.int(20_000, 59_000),
+    // Drawn last, and in worlds of which no fault's table tells, so that other seeds still mean the same worlds.
+    isLimiting: random.int(1, 10) === 6,
   }
 }

@@ -21,6 +21,7 @@ import { invariants } from './invariants/index.ts'
 import type { Invariant } from './invariants/invariant.ts'
 import { Fleet } from './model/fleet.ts'
 import { Items } from './model/items.ts'
+import { Labels } from './model/labels.ts'
 import { Mirror } from './model/mirror.ts'
 import { Owners } from './model/owners.ts'
 import { type RequestModel, Requests, SETTLED } from './model/requests.ts'
@@ -76,6 +77,7 @@ export class World {
   readonly requests = new Requests((request) => this.mayBeForgotten(request))
   readonly fleet = new Fleet()
   readonly writers = new Writers(this.requests)
+  readonly labels = new Labels(this.requests)
   readonly items = new Items(() => this.plan.isRetaining)
   readonly sentinels = new Sentinels()
   readonly owners = new Owners()
@@ -191,6 +193,7 @@ export class World {
         for (const invariant of this.invariants) invariant.before?.(event)
         this.fleet.take(event)
         this.writers.take(event)
+        this.labels.take(event)
         this.items.take(event)
         this.sentinels.take(event)
         const request = this.requests.take(event)

@@ -3,6 +3,7 @@ import type { MakeActors } from './actor.ts'
 import { emitters } from './emitter.ts'
 import { keepers } from './keeper.ts'
 import { liars } from './liar.ts'
+import { limiters } from './limiter.ts'
 import { operators } from './operator.ts'
 import { owners } from './owner.ts'
 import { readers } from './reader.ts'
@@ -26,4 +27,5 @@ export const actors: readonly MakeActors[] = [
   reviewers,
   owners,
   timekeepers,
+  limiters,
 ]

@@ -57,7 +57,7 @@ class Operator extends Client {
       payload: { name: `${this.name} ${this.asked++}` },
       throttle: full ? 'full' : 'dry_run',
       access: random.pick(['full', 'read_only']),
-      ...some(0.2, () => ({ labels: [random.pick(LABELS)] })),
+      ...some(world.plan.isLimiting ? 0.7 : 0.2, () => ({ labels: [random.pick(LABELS)] })),
       ...some(0.1, () => ({ runner_id: random.pick(world.made.runners).id })),
       ...some(0.3, () => ({ priority: random.int(-5, 10) })),
       ...(earliestMs === 0 ? {} : { not_before: at(earliestMs) }),

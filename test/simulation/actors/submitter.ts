@@ -38,7 +38,7 @@ class Submitter extends Client {
       ...some(0.3, () => (this.items.length === 0 ? {} : { depends_on: [random.pick(this.items)] })),
       ...some(0.2, () => ({ not_before: new Date(nowMs + random.int(500, 20_000)).toISOString() })),
       ...some(0.15, () => ({ timeout_seconds: random.int(1, 30) })),
-      ...some(0.15, () => ({ labels: ['linux'] })),
+      ...some(world.plan.isLimiting ? 0.7 : 0.15, () => ({ labels: ['linux'] })),
     }
     const headers = random.chance(0.5) ? { headers: { 'idempotency-key': `item-${n}` } } : {}
     const heard = await this.insist('POST', '/api/work-items', { body, ...headers })

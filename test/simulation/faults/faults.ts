@@ -259,6 +259,18 @@ export const faults: readonly Fault[] = [
     '',
   ),
   fault(
+    'a lost run frees its place under the limit of its label',
+    'runtime/dispatch/holdings.ts',
+    "    if (state === 'lost') runner.held.delete(held)\n",
+    "    if (state === 'lost') this.labels.delete(held)\n    if (state === 'lost') runner.held.delete(held)\n",
+  ),
+  fault(
+    'what was under way before its label was limited does not count',
+    'runtime/dispatch/label-limits.ts',
+    '    for (const held of all) this.add(held)\n',
+    '',
+  ),
+  fault(
     'requests in a paused lane are still offered',
     'runtime/dispatch/matching.ts',
     '    if (this.suspensions.why(demand) !== undefined || this',

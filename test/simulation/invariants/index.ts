@@ -8,6 +8,7 @@ import { everythingSettles } from './everything-settles.ts'
 import { factsAreRecordedOnce } from './facts-are-recorded-once.ts'
 import type { MakeInvariant } from './invariant.ts'
 import { keysNameOneRequest } from './keys-name-one-request.ts'
+import { labelsTakeAsManyAsTheyMay } from './labels-take-as-many-as-they-may.ts'
 import { leasesLast } from './leases-last.ts'
 import { listsAreTrue } from './lists-are-true.ts'
 import { meaningHoldsTogether } from './meaning-holds-together.ts'
@@ -37,6 +38,7 @@ export const invariants: readonly MakeInvariant[] = [
   attemptsFence,
   runnersTakeWhatTheyMay,
   repositoriesTakeAsManyAsTheyMay,
+  labelsTakeAsManyAsTheyMay,
   leasesLast,
   sessionsEndWhatCameBefore,
   noPollWaitsBesideWork,

@@ -19,6 +19,7 @@ export const noPollWaitsBesideWork: MakeInvariant = (world) => {
     const { expires_at: expiresAt } = context.asked
     // The service's own clock does not go back when the computer's is set back: to it, the time may be over already.
     if (expiresAt !== undefined && Date.parse(expiresAt) <= world.latestWallMs) return false
+    if (world.labels.fullOf(request) !== undefined) return false
     return !world.writers.areEnough(world.writers.besides(request), request)
   }
 
