@@ -171,7 +171,8 @@ function summary(
   pacing: Document,
   { print }: Cli,
 ): string[] {
-  const { waiting_count: waiting, paused, unreadable } = pacing
+  const { waiting_count: waiting, unreadable } = pacing
+  const paused = pausedIn(pacing)
   const parts = [placesText(pacing.running_count, pacing.max_running, awayIn(pacing)), `${waiting} waiting`]
   const limited = limitedText(lists.limited)
   if (limited !== undefined) parts.push(print.tint(`limited: ${limited}`, 'warn'))
@@ -185,6 +186,12 @@ function summary(
   if (unreadable) parts.push(print.tint('the pause state cannot be read: every lane is paused', 'bad'))
   else if (paused.length > 0) parts.push(print.tint(`paused: ${paused.join(', ')}`, 'warn'))
   return parts
+}
+
+/** Paused lanes, and labels that a limit of 0 holds back. */
+function pausedIn({ paused, label_limits: limits = [] }: Document): readonly string[] {
+  const stopped = limits.filter(({ max_running: max }: Document) => max === 0)
+  return [...paused, ...stopped.map(({ label }: Document) => `label ${safe(label)}`)]
 }
 
 function ofRuns(runs: readonly Document[]): string {

@@ -45,7 +45,16 @@ const CALLING = [...LISTS.preserved!, ...LISTS.failed!].map((open) => call(open)
 const ledger = (asked: { url: string }): readonly [number, unknown] => {
   const url = new URL(asked.url, 'http://x')
   if (url.pathname === '/api/pacing')
-    return [200, { max_running: 4, running: [], running_count: 2, waiting_count: 3, paused: ['campaign'] }]
+    return [
+      200,
+      {
+        ...{ max_running: 4, running: [], running_count: 2, waiting_count: 3, paused: ['campaign'] },
+        label_limits: [
+          { label: 'gpu', max_running: 0, under_way: 1 },
+          { label: 'ci', max_running: 1, under_way: 1 },
+        ],
+      },
+    ]
   if (url.pathname === '/api/attention') return [200, { items: CALLING }]
   if (url.pathname !== '/api/work-items') return [200, { items: [] }]
   return [
@@ -64,7 +73,7 @@ t.test('queue lists running, waiting, open and finished items, each group in its
   const { code, out } = await cli(env, 'queue', '--project', 'shop', '--source', 'operator:ada')
   t.equal(code, 0)
   const lines = out.split('\n')
-  t.equal(lines[0], '2 of 4 running or handed out, 3 waiting, 2 need you, paused: campaign')
+  t.equal(lines[0], '2 of 4 running or handed out, 3 waiting, 2 need you, paused: campaign, label gpu')
   const ids = [...out.matchAll(/wi_(\d)\1{23}/g)].map(([, n]) => n).join('')
   t.equal(ids, '12354768', 'running by start, waiting by submission, the others by settlement with the newest first')
   for (const heading of ['Running', 'Waiting', 'Needs you', 'Done']) t.ok(lines.includes(heading), heading)
