@@ -8,7 +8,7 @@
  *
  *   node dist/test/run.js [FILE ...]     without files: all of them
  */
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { dirname, relative } from 'node:path'
@@ -31,9 +31,12 @@ const FILE_MS_MAX = (TEST_SECONDS_MAX + 60) * 1_000
 const LEFT_MS = 10_000
 /**
  * Most processes live for a few seconds: they would spend a sixth of their time collecting a small young generation,
- * and another on optimizing code that runs hardly longer than that takes.
+ * and another on optimizing code that runs hardly longer than that takes. The engine of Node.js 24 does not know the
+ * second option, and refuses to start with it.
  */
-const NODE_OPTIONS = ['--min-semi-space-size=16', '--interrupt-budget=300000']
+const NODE_OPTIONS = ['--min-semi-space-size=16', '--interrupt-budget=300000'].filter(
+  (option) => spawnSync(process.execPath, [option, '--version']).status === 0,
+)
 /** Folders with long tests are run first, so that no core is left alone with the last of them. */
 const LONG = ['simulation', 'crash', 'hostile', 'cli', 'upgrade', 'storage']
 
