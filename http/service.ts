@@ -180,6 +180,10 @@ async function listen(
   const metrics = options.metrics ?? createMetrics()
   let isClosing = false
   const backups = backupsOf(runtime, log)
+  const { headerBytesMax, tls } = settings
+  // Before anything else reads the certificate: it says what is wrong with the files.
+  const server = serverFor(settings, options)
+  made.server = server
   const context: ServiceContext = {
     runtime,
     dispatcher,
@@ -193,16 +197,13 @@ async function listen(
     log,
     metrics,
     hasFailed,
-    certificateEndMs: certificateEndMs(settings.tls?.certFile),
+    certificateEndMs: certificateEndMs(tls?.certFile),
     onClosing: (callback) => closing.push(callback),
     ...(backups === undefined ? {} : { backups }),
   }
   if (backups !== undefined) closing.push(() => backups.close())
   let { port } = settings
   const routes = allRoutes(context, { version: options.version, isClosing: () => isClosing, port: () => port })
-  const { headerBytesMax, tls } = settings
-  const server = serverFor(settings, options)
-  made.server = server
   const bodies = new BodyReader(settings, runtime.platform)
   const access = new AccessCheck(principals)
   const admission = new Admission(runtime.load)

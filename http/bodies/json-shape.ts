@@ -67,15 +67,36 @@ export function shapeOf(bytes: Uint8Array, valuesMax = Number.POSITIVE_INFINITY)
 }
 
 /**
+ * What a factor must be, so that it mixes enough: not next to a multiple of a high power of two (next to one of 65,536, it
+ * took up to four of five names for others), and with enough changes from one bit to the next.
+ */
+const LOW_BITS = 0x1ff
+const BIT_CHANGES_MIN = 12
+
+/**
  * Names are told apart by this many bits of a hash. Its factor is different in each process, so that nobody can choose
  * names which it takes for the same.
  */
 const HASH_BITS = 20
 const HASH_FACTOR = hashFactor()
 
-/** An odd number of 32 bits. */
+/** An odd number of 32 bits, by which no more than some 1.2 of a hundred names are taken for others (measured). */
 export function hashFactor(): number {
-  return randomInt(2 ** 31, 2 ** 32) | 1
+  for (;;) {
+    const factor = randomInt(2 ** 31, 2 ** 32) | 1
+    if (isMixing(factor)) return factor
+  }
+}
+
+export function isMixing(factor: number): boolean {
+  const isNearPower = ((factor + 1) & LOW_BITS) === 0 || ((factor - 1) & LOW_BITS) === 0
+  return !isNearPower && bitsIn(factor ^ (factor >>> 1)) >= BIT_CHANGES_MIN
+}
+
+function bitsIn(number: number): number {
+  let bits = 0
+  for (let left = number >>> 0; left !== 0; left = (left & (left - 1)) >>> 0) bits++
+  return bits
 }
 
 /**

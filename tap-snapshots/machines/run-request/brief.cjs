@@ -27,6 +27,7 @@ queued:
   offer_aborted             refused illegal_move
   run_reported              repeat already_known
   cancel                    -> cancelled; facts run_request_cancelled; sends formation_brief.run_stopped
+  cancel (unless begun)     -> cancelled; facts run_request_cancelled; sends formation_brief.run_stopped
   requeue                   refused illegal_move
   restored                  stays; facts run_request_requeued
   fail                      refused illegal_move
@@ -58,6 +59,7 @@ offered:
   offer_aborted             -> queued; facts run_request_released; sends formation_brief.run_queued
   run_reported              repeat already_known
   cancel                    -> cancelled; facts run_request_cancelled; sends formation_brief.run_stopped
+  cancel (unless begun)     -> cancelled; facts run_request_cancelled; sends formation_brief.run_stopped
   requeue                   refused illegal_move
   restored                  -> queued; facts run_request_requeued; sends formation_brief.run_queued
   fail                      refused illegal_move
@@ -89,6 +91,7 @@ accepted:
   offer_aborted             refused illegal_move
   run_reported              stays
   cancel                    -> cancelling; facts run_request_cancel_requested
+  cancel (unless begun)     -> cancelling; facts run_request_cancel_requested
   requeue                   refused illegal_move
   restored                  -> lost; facts run_request_lost; sends formation_brief.run_stopped
   fail                      refused illegal_move
@@ -120,6 +123,7 @@ started:
   offer_aborted             refused illegal_move
   run_reported              stays
   cancel                    -> cancelling; facts run_request_cancel_requested
+  cancel (unless begun)     refused illegal_move
   requeue                   refused illegal_move
   restored                  -> lost; facts run_request_lost; sends formation_brief.run_stopped
   fail                      refused illegal_move
@@ -151,6 +155,7 @@ cancelling:
   offer_aborted             refused illegal_move
   run_reported              stays
   cancel                    repeat already_cancelling
+  cancel (unless begun)     refused illegal_move
   requeue                   refused illegal_move
   restored                  -> cancelled; facts run_request_cancelled; sends formation_brief.run_stopped; clears grace
   fail                      refused illegal_move
@@ -182,6 +187,7 @@ lost:
   offer_aborted             refused illegal_move
   run_reported              stays
   cancel                    -> cancelled; facts run_request_cancelled; sends formation_brief.run_stopped
+  cancel (unless begun)     refused illegal_move
   requeue                   -> queued; facts run_request_requeued; sends engine_run.end, formation_brief.run_queued
   restored                  stays; facts run_request_lost; sends formation_brief.run_stopped
   fail                      -> failed; facts run_request_failed; sends formation_brief.run_stopped
@@ -213,6 +219,7 @@ completed:
   offer_aborted             refused illegal_move
   run_reported              stays; sends engine_run.end
   cancel                    refused illegal_move
+  cancel (unless begun)     refused illegal_move
   requeue                   refused illegal_move
   restored                  refused illegal_move
   fail                      refused illegal_move
@@ -244,6 +251,7 @@ failed:
   offer_aborted             refused illegal_move
   run_reported              stays; sends engine_run.end
   cancel                    refused illegal_move
+  cancel (unless begun)     refused illegal_move
   requeue                   refused illegal_move
   restored                  refused illegal_move
   fail                      refused illegal_move
@@ -275,6 +283,7 @@ cancelled:
   offer_aborted             refused illegal_move
   run_reported              stays; sends engine_run.end
   cancel                    repeat already_cancelled
+  cancel (unless begun)     repeat already_cancelled
   requeue                   refused illegal_move
   restored                  refused illegal_move
   fail                      refused illegal_move
