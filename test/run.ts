@@ -43,7 +43,7 @@ const LONG = ['simulation', 'crash', 'hostile', 'cli', 'upgrade', 'storage']
 const SHIPPED = ['cli', 'engine', 'http', 'runtime', 'storage', 'machines']
 
 /** Folders whose files share processes. Those of `WAITING` do not: one of them would hold up the next. */
-const SHARING = ['bench', 'cli', 'engine', 'http', 'machines', 'runtime']
+const SHARING = ['bench', 'cli', 'engine', 'http', 'machines', 'runtime', 'storage']
 /** Files in one process: enough to spread the cost of its start, few enough to keep every core busy at the end. */
 const SHARED_MAX = 6
 /**
