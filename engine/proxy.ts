@@ -36,6 +36,8 @@ export async function throughProxies(proxies: Proxies, certificate?: string): Pr
   })
   return async (url, { method, headers, body = null, signal }) => {
     const answer = await request(url, { dispatcher, method: method as 'GET', headers, body, signal })
+    // Unlike that of node:http, its body fails when it is destroyed early; without a listener that ends the process.
+    answer.body.on('error', () => {})
     return { status: answer.statusCode, headers: headersOf(answer.headers), body: answer.body }
   }
 }

@@ -61,6 +61,16 @@ t.test('a proxy that refuses, or whose URL is invalid, is reported without its p
   t.same(asked, [])
 })
 
+t.test('a proxy that redirects is named, and does not end the process', async (t) => {
+  const { env } = await service(t, () => [302, 'see there', { location: 'http://login.test/' }])
+  const proxy = await forwardProxy(t)
+  const outcome = await cli({ ...env, ENGINE_URL: behind(env.ENGINE_URL!), HTTP_PROXY: proxy.url }, ...LIST)
+  t.match(outcome, { code: 4, err: /redirects to http:\/\/login\.test/ })
+  // An error of the answer's body that nobody hears is thrown in a later turn.
+  await new Promise(setImmediate)
+  await new Promise(setImmediate)
+})
+
 t.test('a runner works through a proxy, and a request may wait hours for its answer through it', async (t) => {
   const proxy = await forwardProxy(t)
   const service = await standIn()
