@@ -20,7 +20,7 @@ export interface Incoming {
   readonly status: number
   /** By their names in lower case. */
   readonly headers: ReadonlyMap<string, string>
-  /** To be read to its end, or destroyed. */
+  /** To be read to its end, or destroyed. An error of it is nobody's as long as nobody reads it. */
   readonly body: Readable
 }
 
@@ -37,9 +37,10 @@ export function headersOf(raw: RawHeaders): ReadonlyMap<string, string> {
 export async function direct({ protocol }: URL, certificate?: string): Promise<Transport> {
   if (protocol !== 'https:') return over(requestPlain)
   // Not loaded by the many who need no TLS.
-  const { Agent, request } = await import('node:https')
+  const { Agent, globalAgent, request } = await import('node:https')
   if (certificate === undefined) return over(request)
-  const agent = new Agent({ keepAlive: true, ...(await showing(certificate)) })
+  // It gives up an unused connection as Node.js's own agent does: before the service closes it under the next request.
+  const agent = new Agent({ ...globalAgent.options, ...(await showing(certificate)) })
   return over((url, options, answered) => request(url, { ...options, agent }, answered))
 }
 

@@ -1,7 +1,9 @@
 import { createServer, type RequestListener } from 'node:http'
+import { createServer as createTlsServer, globalAgent } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { createClient } from '../../engine/client.ts'
+import { CERTIFICATE, KEY } from '../cli/forward-proxy.ts'
 import { until } from '../until.ts'
 
 /** A client of a service that answers with `answer`, and how many connections it has made. */
@@ -66,4 +68,35 @@ t.test('requests one after the other use one connection', async (t) => {
   const { client, connections } = await asking(t, (_, response) => response.end('{}'))
   for (let n = 0; n < 3; n += 1) t.equal((await client.request('POST', '/', { body: { n } })).status, 200)
   t.equal(connections(), 1)
+})
+
+t.test('an unused connection is given up also where only one certificate is accepted', async (t) => {
+  const { timeout } = globalAgent.options
+  globalAgent.options.timeout = 50
+  t.teardown(() => Object.assign(globalAgent.options, { timeout }))
+  let open = 0
+  const server = createTlsServer({ cert: CERTIFICATE, key: KEY }, (_, response) => response.end('{}'))
+  server.keepAliveTimeout = 0
+  server.on('secureConnection', (socket) => {
+    open += 1
+    socket.on('close', () => {
+      open -= 1
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const client = createClient({ url, token: () => 'x', userAgent: 'test', certificate: CERTIFICATE })
+  await client.request('GET', '/')
+  t.equal(open, 1)
+  t.equal(
+    await until(
+      async () => open,
+      (count) => count === 0,
+    ),
+    0,
+  )
 })
