@@ -70,9 +70,10 @@ function emptyBranchIn(clone: Clone, gitFolder: string): string | undefined {
   return having.some((other) => other !== '' && other !== ref) ? branch : undefined
 }
 
-/** Removes the folders of runs that were killed before git had made a worktree there. */
+/** Removes the folders of runs that were killed before git had made a worktree there. A file of that name is no run's. */
 function clearFolders(): void {
-  for (const name of readdirSync(tmpdir()).filter((name) => name.startsWith(FOLDER))) {
+  const all = readdirSync(tmpdir(), { withFileTypes: true })
+  for (const { name } of all.filter((entry) => entry.isDirectory() && entry.name.startsWith(FOLDER))) {
     const folder = join(tmpdir(), name)
     const isLeft = isForsaken(folder) || (isUnbegun(folder) && !existsSync(join(folder, WITHIN)))
     if (isLeft) rmSync(folder, { recursive: true, force: true })

@@ -139,10 +139,16 @@ t.test('nothing is kept of a run that was killed before its agent began, or of w
   const empty = place(t)
   const [old, fresh] = ['intendant-Old123', 'intendant-New123'].map((name) => join(empty.folder, 'tmp', name))
   for (const folder of [old!, fresh!]) mkdirSync(folder)
+  // It is looked at first.
+  const log = join(empty.folder, 'tmp', 'intendant-0.log')
+  writeFileSync(log, 'served')
   const HOURS_AGO = Date.now() / 1_000 - 2 * 3_600
-  utimesSync(old!, HOURS_AGO, HOURS_AGO)
+  for (const path of [old!, log]) utimesSync(path, HOURS_AGO, HOURS_AGO)
   t.equal(run(empty, next, IDLE).code, 0)
-  t.same([existsSync(old!), existsSync(fresh!)], [false, true])
+  t.same(
+    [old!, fresh!, log].map((path) => existsSync(path)),
+    [false, true, true],
+  )
 
   // Of a container that has another one's folder and host name, and its own processes.
   const shared = place(t)
