@@ -5,7 +5,7 @@
 import type { Command } from 'commander'
 import { textOf } from '../engine/body.ts'
 import type { Client } from '../engine/client.ts'
-import { ForeignRefusal, type Problem, ServiceRefused } from '../engine/errors.ts'
+import { AnswerBroken, ForeignRefusal, type Problem, ServiceRefused, ServiceUnreachable } from '../engine/errors.ts'
 import { CERTIFICATE_SOON_MS, CERTIFICATE_URGENT_MS, RENEW_CERTIFICATE } from '../machines/certificate.ts'
 import type { Document } from './document.ts'
 import { EXIT, explain } from './exit.ts'
@@ -109,11 +109,21 @@ async function readStanding(client: Client): Promise<Standing> {
 
 /** Looks up the value of a metric without labels; undefined if the service does not know it. */
 async function metricsOf(client: Client): Promise<(name: string) => number | undefined> {
-  const signal = AbortSignal.timeout(METRICS_MS)
-  const text = await textOf(await client.stream('/metrics', { headers: { accept: 'text/plain' }, signal }), signal)
+  const text = await metricsText(client)
   return (name) => {
     const value = Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1])
     return Number.isNaN(value) ? undefined : value
+  }
+}
+
+/** Throws ServiceRefused, or ServiceUnreachable also for an answer that breaks off or takes too long. */
+async function metricsText(client: Client): Promise<string> {
+  const signal = AbortSignal.timeout(METRICS_MS)
+  try {
+    return await textOf(await client.stream('/metrics', { headers: { accept: 'text/plain' }, signal }), signal)
+  } catch (error) {
+    if (error instanceof AnswerBroken || signal.aborted) throw new ServiceUnreachable(client.url, error)
+    throw error
   }
 }
 

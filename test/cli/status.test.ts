@@ -116,6 +116,14 @@ t.test('status ends with 4 where nobody answers, and with 3 where the token is n
   t.equal((await cli({ ENGINE_URL: s.service.url, ENGINE_TOKEN: 'none' }, 'status')).code, 3)
 })
 
+t.test('status ends with 4 where the metrics break off', async (t) => {
+  const cut = { 'content-length': '100', connection: 'close' }
+  const { env } = await service(t, ({ url }) =>
+    url === '/metrics' ? [200, 'intendant_', cut] : [200, url === '/readyz' ? READY : { items: [] }],
+  )
+  t.match(await cli(env, 'status'), { code: 4, err: /no answer from http:.*: aborted/ })
+})
+
 const EXPIRY = 'intendant_certificate_expiry_timestamp_seconds'
 
 t.test('status tells when the certificate expires, and is critical three days before', async (t) => {
