@@ -1,4 +1,5 @@
 /** Where spans go, from the environment variables that every OpenTelemetry exporter reads, and the option of the command. */
+import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { CliFailure } from './exit.ts'
 import { readInteger } from './units.ts'
 
@@ -31,7 +32,7 @@ export function collectorSettings(address: string | undefined, env: NodeJS.Proce
     )
   return {
     endpoint: endpointIn(address, env),
-    headers: pairsIn(given('HEADERS')),
+    headers: headersIn(given('HEADERS')),
     resource: resourceIn(env),
     answerMs: answerMsIn(given('TIMEOUT')),
   }
@@ -75,6 +76,20 @@ function resourceIn(env: NodeJS.ProcessEnv): Readonly<Record<string, string>> {
   const attributes = pairsIn(variableOf(env, 'RESOURCE_ATTRIBUTES', 'OTEL_'))
   const name = variableOf(env, 'SERVICE_NAME', 'OTEL_')?.text ?? attributes['service.name'] ?? SERVICE_NAME_DEFAULT
   return { ...attributes, 'service.name': name }
+}
+
+/** What cannot be sent as a header would otherwise look like a collector that is away, for ever. */
+function headersIn(given: Given | undefined): Readonly<Record<string, string>> {
+  const headers = pairsIn(given)
+  for (const [name, value] of Object.entries(headers)) {
+    try {
+      validateHeaderName(name)
+      validateHeaderValue(name, value)
+    } catch {
+      throw new CliFailure(`${given!.variable} has a name or a value that no header can have.`)
+    }
+  }
+  return headers
 }
 
 /** `name=value,name=value`, the values percent-encoded (W3C Baggage, without properties). The values may be secret. */

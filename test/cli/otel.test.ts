@@ -154,6 +154,8 @@ t.test('the collector is that of the environment, and a wrong variable is named 
   for (const [env, said] of [
     [{ OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, /http\/json/],
     [{ OTEL_EXPORTER_OTLP_HEADERS: 'secret%' }, /^OTEL_EXPORTER_OTLP_HEADERS is not(?!.*secret%)/],
+    [{ OTEL_EXPORTER_OTLP_HEADERS: 'x-key=secret%0A' }, /^OTEL_EXPORTER_OTLP_HEADERS has(?!.*secret)/],
+    [{ OTEL_EXPORTER_OTLP_HEADERS: 'x key=secret' }, /^OTEL_EXPORTER_OTLP_HEADERS has(?!.*secret)/],
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'localhost:4317' }, /OTEL_EXPORTER_OTLP_ENDPOINT is "localhost:4317"/],
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://u:p@h' }, /(?!.*u:p)user or a password/],
     [{ OTEL_EXPORTER_OTLP_TIMEOUT: 'soon' }, /milliseconds/],
