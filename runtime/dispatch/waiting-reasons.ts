@@ -121,7 +121,10 @@ export class WaitingReasons implements Stranding {
     return this.removed(criteria, furthest, visible) ?? withoutRunner(criteria, furthest)
   }
 
-  /** A repository that is busy, or a label of which enough runs are under way, becomes free by itself: it does not hide that no runner may take them then. */
+  /**
+   * A repository that is busy, or a label of which enough runs are under way, becomes free by itself: it does not hide
+   * that no runner may take them then.
+   */
   stranded(sees: (project: string) => boolean): FindRows {
     const { queue, now } = this
     const demands = new Set<Demand>()

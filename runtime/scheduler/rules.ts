@@ -79,8 +79,8 @@ export function firstRule(item: WaitingItem, now: SchedulingView): Rule {
 }
 
 /**
- * Whether a rule holds the item back that depends only on its lane and its wish (project, access, labels, and who may take it),
- * so that it holds back every item that shares these.
+ * Whether a rule holds the item back that depends only on its lane and its wish (project, access, labels, and who may
+ * take it), so that it holds back every item that shares these.
  */
 export function isLineHeld(item: WaitingItem, now: SchedulingView): boolean {
   return isLineStopped(item, now) || !now.hasRunner(item)
@@ -159,7 +159,10 @@ export function inDetail(rule: Rule, { pin }: Pinned, withoutTaker: () => Waitin
   return why?.code === 'limited' && rule.code === 'no_runner' ? { code: why.code, detail: why.detail } : rule
 }
 
-/** Whether no runner that is online may take it, and a person has not stopped its line; its repository or label may be busy. */
+/**
+ * Whether no runner that is online may take it, and a person has not stopped its line; its repository or label may be
+ * busy.
+ */
 export function isLineWithoutRunner(item: WaitingItem, now: SchedulingView): boolean {
   return !now.isArchived(item) && !now.isLanePaused(item.lane) && !now.isLabelStopped(item) && !now.hasRunner(item)
 }

@@ -1,8 +1,9 @@
 /**
  * Handed-out items that no runner can begin as things stand: their lane or campaign is paused, their project archived,
- * enough runs with one of their labels are under way, or no online runner may take them. They would keep a place and their repository from others. An item whose possible
- * runners are silent, though not offline yet, gives up its repository only. More items of one repository may then be
- * handed out than may change it at once, which does no harm: the dispatcher offers no more than that.
+ * enough runs with one of their labels are under way, or no online runner may take them. They would keep a place and
+ * their repository from others. An item whose possible runners are silent, though not offline yet, gives up its
+ * repository only. More items of one repository may then be handed out than may change it at once, which does no harm:
+ * the dispatcher offers no more than that.
  */
 import type { SnapshotOf } from '../../machines/machine.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
@@ -38,8 +39,8 @@ export function takeBack(parts: StalledParts): void {
 
 /**
  * An item that had begun and waits for a runner again keeps its run but stands aside, taking no place, until a runner
- * can continue it and its time has come. It yields its repository sooner, as does an item not yet begun: while no runner that may take it is
- * heard.
+ * can continue it and its time has come. It yields its repository sooner, as does an item not yet begun: while no
+ * runner that may take it is heard.
  */
 export function standAside(parts: StalledParts): void {
   const { ledger, now } = parts

@@ -142,7 +142,7 @@ t.test('a restart counts what is under way before it offers anything', async (t)
   t.same([...place.dispatcher.labels.holdersOf('gpu')].length, 1)
 })
 
-t.test('a hundred thousand held-back requests of one label cost a poll no more than one', async (t) => {
+t.test('thousands of held-back requests of one label cost a poll no more than one', async (t) => {
   const place = world({ r1: gpu })
   const { fake, dispatcher } = place
   limit(place, { gpu: 0 })
