@@ -57,6 +57,8 @@ function over(request: Request): Transport {
         })
       })
       sent.on('error', reject)
+      // Without an error if the answer only switches protocols. Whoever has an answer, or an error, hears nothing of it.
+      sent.once('close', () => reject(new Error('the connection was closed without an answer')))
       if (typeof body !== 'object') {
         sent.end(body)
         return

@@ -64,6 +64,13 @@ t.test('an answer that is cut off in its middle is no answer', async (t) => {
   await t.rejects(client.request('GET', '/'), { name: 'ServiceUnreachable', message: /no answer from .*: aborted/ })
 })
 
+t.test('an answer that only switches protocols is no answer', async (t) => {
+  const { client } = await asking(t, ({ socket }) =>
+    socket.end('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: other\r\n\r\n'),
+  )
+  await t.rejects(client.request('GET', '/', { answerMs: 5_000 }), { name: 'ServiceUnreachable', message: /was closed/ })
+})
+
 t.test('requests one after the other use one connection', async (t) => {
   const { client, connections } = await asking(t, (_, response) => response.end('{}'))
   for (let n = 0; n < 3; n += 1) t.equal((await client.request('POST', '/', { body: { n } })).status, 200)
