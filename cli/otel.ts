@@ -112,7 +112,10 @@ async function spansOfEnd({ client, note }: Cli, end: Document, signal: AbortSig
       const { run_request_id: run } = payload
       const request = await document(`/api/run-requests/${run}`)
       const events = await eventsOf(run, RUN_EVENTS, Number.POSITIVE_INFINITY)
-      return runSpans(request, events.slice(0, events.findIndex(({ id }) => id === end.id) + 1))
+      const spans = runSpans(request, events.slice(0, events.findIndex(({ id }) => id === end.id) + 1))
+      if (spans.length === 0)
+        note(`${event_type} ${run}: without its end in the log, or a trace, there is no span of it`)
+      return spans
     }
     if (ITEM_ENDS.includes(event_type)) {
       const item = await document(`/api/work-items/${payload.item_id}`)

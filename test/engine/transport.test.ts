@@ -68,7 +68,10 @@ t.test('an answer that only switches protocols is no answer', async (t) => {
   const { client } = await asking(t, ({ socket }) =>
     socket.end('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: other\r\n\r\n'),
   )
-  await t.rejects(client.request('GET', '/', { answerMs: 5_000 }), { name: 'ServiceUnreachable', message: /was closed/ })
+  await t.rejects(client.request('GET', '/', { answerMs: 5_000 }), {
+    name: 'ServiceUnreachable',
+    message: /was closed/,
+  })
 })
 
 t.test('requests one after the other use one connection', async (t) => {
