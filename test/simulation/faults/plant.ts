@@ -3,11 +3,10 @@
  * prints the table. `-- --only words` plants those whose name has these words; `--seeds` bounds the search, `--workers`
  * its processes. Ends with 1 if a fault was not found.
  */
-import { spawn } from 'node:child_process'
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { execFileSync, spawn } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
-import { join } from 'node:path'
-import typescript from 'typescript'
+import { dirname, join } from 'node:path'
 import { commandLine, whole } from '../../command-line.ts'
 import { type Edit, type Fault, faults } from './faults.ts'
 
@@ -31,6 +30,15 @@ whole(USAGE, '--workers', values.workers, 1)
 const root = process.cwd()
 /** The parts of the build that the simulation runs. */
 const PARTS = ['cli', 'engine', 'http', 'runtime', 'storage', 'machines', 'test/simulation', 'test/command-line.js']
+/** A file is compiled by itself, as in `tsconfig.json`, without its imports. */
+const ALONE = [
+  '--ignoreConfig',
+  '--noCheck',
+  '--noResolve',
+  '--verbatimModuleSyntax',
+  '--rewriteRelativeImportExtensions',
+]
+const TARGET = ['--target', 'ES2023', '--module', 'esnext']
 
 interface Found {
   readonly fault: Fault
@@ -65,10 +73,10 @@ async function plantAll(): Promise<number> {
 async function search(fault: Fault): Promise<Found> {
   const files = [...new Set(fault.edits.map(({ file }) => file))]
   try {
-    for (const file of files) build(file, planted(file, fault.edits))
+    build(new Map(files.map((file) => [file, planted(file, fault.edits)])))
     return await run(fault)
   } finally {
-    for (const file of files) build(file, readFileSync(join(root, file), 'utf8'))
+    build(new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')])))
   }
 }
 
@@ -81,18 +89,17 @@ function planted(file: string, edits: readonly Edit[]): string {
   return source
 }
 
-/** One file of the scratch build, types not checked. */
-function build(file: string, source: string): void {
-  const { outputText } = typescript.transpileModule(source, {
-    fileName: file,
-    compilerOptions: {
-      target: typescript.ScriptTarget.ES2023,
-      module: typescript.ModuleKind.ESNext,
-      verbatimModuleSyntax: true,
-      rewriteRelativeImportExtensions: true,
-    },
-  })
-  writeFileSync(join(scratch, 'dist', file.replace(/\.ts$/, '.js')), outputText)
+/** These files of the scratch build, by their names in the repository; types are not checked. */
+function build(sources: ReadonlyMap<string, string>): void {
+  const copies: string[] = []
+  for (const [file, source] of sources) {
+    const copy = join(scratch, 'sources', file)
+    mkdirSync(dirname(copy), { recursive: true })
+    writeFileSync(copy, source)
+    copies.push(copy)
+  }
+  const folders = ['--rootDir', join(scratch, 'sources'), '--outDir', join(scratch, 'dist')]
+  execFileSync(join(root, 'node_modules/.bin/tsc'), [...ALONE, ...TARGET, ...folders, ...copies], { stdio: 'inherit' })
 }
 
 function run(fault: Fault): Promise<Found> {
