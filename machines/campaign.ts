@@ -5,6 +5,7 @@
  */
 import { assign, emit, enqueueActions, setup } from 'xstate'
 import type { CampaignBody, CampaignContext, CampaignMessage, Of } from './campaign/context.ts'
+import { PROVIDER_TIMER } from './campaign/draft.ts'
 import { added } from './campaign/facts.ts'
 import { create, draftOf, type StepName } from './campaign/moves.ts'
 import * as rules from './campaign/rules.ts'
@@ -230,6 +231,7 @@ export const campaignModule: MachineModule<CampaignContext, CampaignBody> = {
   terms,
   deadlineStates: [],
   deadlines: () => [],
+  timers: ({ context }) => (context.paused?.until === undefined ? [] : [PROVIDER_TIMER]),
   testimony: campaignTestimony,
   document,
 }

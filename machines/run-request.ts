@@ -390,5 +390,6 @@ export const runRequestModule: MachineModule<RunRequestContext, RunRequestBody> 
   cachedMembers: ['asked', 'made'],
   deadlineStates,
   deadlines,
+  timers: ({ value, context }) => moves.neededTimers(value, context),
   document,
 }

@@ -9,6 +9,7 @@ import { VARIABLES } from '../engine/agent/settings.ts'
 import { PROBLEM_CODES, problemDocument, problemTable } from '../http/problems.ts'
 import { modules } from '../machines/index.ts'
 import { ACTOR_KINDS, type ActorKind } from '../machines/machine.ts'
+import { FINDING_CODES } from '../storage/verify/finding-codes.ts'
 import { cli } from './cli/in-process.ts'
 import { startTestService } from './http/service-harness.ts'
 
@@ -53,6 +54,18 @@ t.test('docs/ERRORS.md has the table of refusals as made from the program, and a
   const [, shown = ''] = /```json\n([^`]*)```/.exec(text) ?? []
   const { code, detail, instance } = JSON.parse(shown)
   t.same(JSON.parse(shown), problemDocument(code, detail, instance))
+  t.end()
+})
+
+/** The table of findings as OPERATIONS.md has it between its markers. */
+function findingsTable(): string {
+  const rows = Object.entries(FINDING_CODES).map(([code, means]) => `| \`${code}\` | ${means} |`)
+  const head = ['| Finding | Means |', '|---|---|']
+  return `<!-- begin: made from storage/verify/finding-codes.ts -->\n${[...head, ...rows].join('\n')}\n<!-- end -->`
+}
+
+t.test('OPERATIONS.md has the table of findings as made from the program', (t) => {
+  t.ok(page('OPERATIONS.md').includes(findingsTable()), findingsTable())
   t.end()
 })
 

@@ -373,3 +373,11 @@ export function allTimers(c: RunRequestContext): readonly string[] {
   if (c.asked.expires_at !== undefined) timers.push('expires_at')
   return timers
 }
+
+/** Timers without which a request in this state would wait, or a run go on, for ever. */
+export function neededTimers(value: string, c: RunRequestContext): readonly string[] {
+  if (value === 'started') return c.asked.timeout_seconds === undefined ? [] : ['timeout']
+  if (value !== 'queued') return []
+  const timers = c.internal.ready ? [] : ['not_before']
+  return c.asked.expires_at === undefined ? timers : [...timers, 'expires_at']
+}

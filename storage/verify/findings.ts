@@ -1,8 +1,9 @@
 /** What `verify` reports, and the hooks by which it asks about events and machines. */
 import type { Term } from '../../machines/machine.ts'
+import type { FindingCode } from './finding-codes.ts'
 
 interface Finding {
-  readonly code: string
+  readonly code: FindingCode
   /** The faulty row: `event 17`, `run_request runreq_...`. */
   readonly where: string
   readonly detail: string
@@ -66,7 +67,7 @@ export class Findings {
   readonly all: Finding[] = []
   count = 0
 
-  add(code: string, where: string, detail: string): void {
+  add(code: FindingCode, where: string, detail: string): void {
     this.count += 1
     if (this.all.length < FINDINGS_MAX) this.all.push({ code, where, detail })
   }

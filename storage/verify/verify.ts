@@ -26,6 +26,7 @@ import { NOTE } from '../view/indexes.ts'
 import { keyPart } from '../view/keys.ts'
 import { eventIdKey } from '../view/view.ts'
 import { Assertions } from './assertions.ts'
+import type { FindingCode } from './finding-codes.ts'
 import { Findings, reportOf, type VerifyHooks, type VerifyReport } from './findings.ts'
 import { Fingerprint } from './fingerprint.ts'
 import { ListCheck } from './list-check.ts'
@@ -139,7 +140,7 @@ class Verification {
     }
   }
 
-  #find(code: string, where: string, detail: string): void {
+  #find(code: FindingCode, where: string, detail: string): void {
     this.#findings.add(code, where, detail)
   }
 

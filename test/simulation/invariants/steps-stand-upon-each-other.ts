@@ -1,8 +1,9 @@
 /**
  * Each step of an actor follows the one before it; a message from one actor to another is sent once and consumed by
- * exactly one step; a timer that is set is cleared. At rest no message or timer is left over, and storage has what the
+ * exactly one step; a timer that is set is cleared, and none is missing that an actor needs. At rest no message or timer is left over, and storage has what the
  * steps made.
  */
+import { modules } from '../../../machines/index.ts'
 import type { OutboxKey, Step } from '../../../storage/journal.ts'
 import { Violation } from '../violation.ts'
 import type { MakeInvariant } from './invariant.ts'
@@ -22,7 +23,7 @@ export const stepsStandUponEachOther: MakeInvariant = (world) => {
   const actors = new Map<string, ActorModel>()
   /** Messages sent and not yet the business of a step. */
   const underWay = new Map<string, string>()
-  /** Timers that are set: where they lie in storage. */
+  /** Timers that are set, by actor and name: when they are due. */
   const timers = new Map<string, number>()
 
   const takeStep = (step: Step): void => {
@@ -46,14 +47,25 @@ export const stepsStandUponEachOther: MakeInvariant = (world) => {
       actor.hasSent = true
       underWay.set(nameOfMessage({ kind: step.kind, id: step.id, n }), `${toKind}/${toId}`)
     }
-    for (const timer of step.timersCleared) timers.delete(`${timer.dueMs} ${name} ${timer.name}`)
-    for (const timer of step.timersSet) timers.set(`${timer.dueMs} ${name} ${timer.name}`, timer.dueMs)
+    for (const timer of step.timersCleared) {
+      if (timers.get(`${name} ${timer.name}`) === timer.dueMs) timers.delete(`${name} ${timer.name}`)
+    }
+    for (const timer of step.timersSet) timers.set(`${name} ${timer.name}`, timer.dueMs)
   }
 
   return {
     name: NAME,
     steps(steps) {
       for (const step of steps) takeStep(step)
+    },
+    committed(steps) {
+      // An actor may take several steps in one batch, and `timers` is as the last one left it.
+      const last = new Map(steps.map(({ ref, after }) => [`${ref.kind}/${ref.id}`, { kind: ref.kind, after }]))
+      for (const [name, { kind, after }] of last) {
+        for (const timer of modules[kind].timers?.(after) ?? []) {
+          if (!timers.has(`${name} ${timer}`)) throw new Violation(NAME, `${name} waits without its timer ${timer}`)
+        }
+      }
     },
     owed() {
       for (const [message, to] of underWay) return `the message ${message} has not reached ${to}`
@@ -64,7 +76,7 @@ export const stepsStandUponEachOther: MakeInvariant = (world) => {
       for (const row of journal!.outbox()) throw new Violation(NAME, `the outbox still holds ${JSON.stringify(row)}`)
       const rows = journal!.timers(0, Number.MAX_SAFE_INTEGER, Number.POSITIVE_INFINITY)
       const stored = rows.map(({ dueMs, kind, id, name }) => `${dueMs} ${kind}/${id} ${name}`).sort()
-      const expected = [...timers.keys()].sort()
+      const expected = Array.from(timers, ([timer, dueMs]) => `${dueMs} ${timer}`).sort()
       if (stored.join('\n') !== expected.join('\n')) {
         throw new Violation(NAME, `storage holds the timers ${stored}; the steps made ${expected}`)
       }

@@ -1,0 +1,32 @@
+/** What each code of a finding of `verify` means, as the command prints it and OPERATIONS.md lists it. */
+export const FINDING_CODES = {
+  unreadable: 'a file, table or row cannot be read',
+  checksum: 'a row does not match its checksum',
+  hole: 'events are missing from the log',
+  wrong_id: 'an event was changed: its id does not follow from its content',
+  recorded_twice: 'two events of the log have the same id',
+  below_floor: 'events that retention has removed are still in the log',
+  redo_missing: 'the log lacks a change that the view does not hold yet',
+  redo_wrong: 'a change in the log does not fit the record that it changes',
+  view_of_another_log: 'the view was made from another log',
+  view_ahead: 'the view holds changes that the log does not have',
+  not_indexed: 'an event cannot be found by its id',
+  index_of_nothing: 'an id is listed for an event that is not in the log',
+  index_wrong: 'an id is listed for another event',
+  not_in_history: 'an event is missing in the history of its trace or item',
+  history_disordered: 'a history is not in the order of its events',
+  history_wrong: 'a history holds an event of something else',
+  record_unreadable: 'the record of an entity cannot be read; the service would quarantine it',
+  record_missing: 'an event states something about an entity that has no record',
+  creation_missing: 'an entity has a record, but no event states its creation',
+  assertion_wrong: 'the record of an entity differs from what its newest events state',
+  not_listed: 'an entity is missing in a list or filter',
+  list_of_nothing: 'a list has an entity that has no record',
+  list_wrong: 'a list or filter shows an entity that does not belong there',
+  count_wrong: 'a count differs from the list that it counts',
+  timer_missing: 'an entity would wait for ever, because its timer is gone',
+  timer_of_nothing: 'a timer belongs to an entity that has no record',
+  message_of_nothing: 'an undelivered message comes from an entity that has no record',
+} as const
+
+export type FindingCode = keyof typeof FINDING_CODES
