@@ -6,6 +6,7 @@
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { doubledMember } from '../http/bodies/json-shape.ts'
 import { defaultSettings, type Settings, SMALL_BODIES_SHARE } from '../runtime/settings.ts'
 import { CliFailure } from './exit.ts'
 import { DURATION_MS_MAX, readDuration, readInteger, readSize, showDuration, showSize } from './units.ts'
@@ -268,6 +269,8 @@ function readConfig(home: string, readFile: (path: string) => string | undefined
   if (typeof config !== 'object' || config === null || Array.isArray(config)) {
     throw new CliFailure(`${path} must hold one JSON object, such as {"port": 7171, "lease": "60s"}.`)
   }
+  const doubled = doubledMember(text)
+  if (doubled !== undefined) throw new CliFailure(`"${doubled.slice(1)}" is in ${path} twice: remove one of the two.`)
   const known = SETTINGS.map((spec) => spec.name)
   for (const [name, value] of Object.entries(config)) {
     if (!known.includes(name))

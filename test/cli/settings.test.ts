@@ -38,6 +38,7 @@ t.test('a faulty setting is refused under the name it was given by, with what is
   t.throws(() => load({}, { ENGINE_LOG_LEVEL: 'loud' }), /one of fatal, error/)
   t.throws(() => load({}, {}, { prot: 7171 }), /"prot" in .*config.json is not a setting. Known settings: .*port/)
   t.throws(() => load({}, {}, { port: true }), /must be a string or a number/)
+  t.throws(() => load({}, {}, '{"port": 1, "port": 2}'), /"port" is in .*config.json twice/)
   t.throws(() => load({}, {}, '[]'), /must hold one JSON object/)
   t.throws(() => load({}, {}, '{'), /config.json is not JSON/)
 })
