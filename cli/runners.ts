@@ -2,7 +2,17 @@
 
 import type { Command } from 'commander'
 import type { Answer } from '../engine/client.ts'
-import { collect, integer, LIMIT, ORIGIN, shellCommand, WAIT_LIMIT, waitingTimeOption } from './arguments.ts'
+import { RUN_RIGHTS } from '../machines/rights.ts'
+import {
+  collect,
+  collectFrom,
+  integer,
+  LIMIT,
+  ORIGIN,
+  shellCommand,
+  WAIT_LIMIT,
+  waitingTimeOption,
+} from './arguments.ts'
 import { type BatchCommand, batchCommand } from './batch-command.ts'
 import type { Document } from './document.ts'
 import { CliFailure, EXIT } from './exit.ts'
@@ -22,11 +32,14 @@ JSON object with an "event_type" is posted as that event, a line with
 "schema_version":"intendant.run_result.v1" is the Run Result, and all other lines are kept as
 run_output. Exit code 0 completes the run, any other fails it.
 
-The token is ENGINE_TOKEN, or --token-file, or the file runner-ID.token in the home folder.
+The token is ENGINE_TOKEN, or --token-file, or the file runner-ID.token in the home folder. The
+command does not get it. If the runner's runs have rights (runner edit --run-right), the command has
+a token of its own, in ENGINE_TOKEN, until its run ends: intendant works in it with these rights.
 
 Examples:
   intendant runner add build-1 --project shop --capacity 4 --trusted --save-token
   intendant runner --id build-1 --exec './run-agent.sh'
+  intendant runner edit build-1 --run-right view,intent.write
   intendant runner edit build-1 --project shop --project bank --capacity 8
   intendant runner --id build-1 --exec 'cat; echo done' --once
 
@@ -35,6 +48,11 @@ The protocol, for a runner of your own, is in docs/RUNNERS.md.`
 /** Properties of a runner, given at its registration or later. */
 const CAPACITY = ['--capacity <n>', 'Runs that it may hold at once.', integer(1, 1000)] as const
 const TRUSTED = ['--trusted', 'May take full-throttle work with full access.'] as const
+const RUN_RIGHT = [
+  '--run-right <right>',
+  `A right of the tokens that its runs get: ${RUN_RIGHTS.join(', ')}. May be repeated. Default: none, and no token.`,
+  collectFrom(RUN_RIGHTS),
+] as const
 const NAME = ['--name <name>', 'Its display name.'] as const
 
 export function addRunners(program: Command, act: Act): void {
@@ -70,6 +88,7 @@ export function addRunners(program: Command, act: Act): void {
     .option('--label <label>', 'A label that it offers. May be repeated.', collect)
     .option(...CAPACITY)
     .option(...TRUSTED)
+    .option(...RUN_RIGHT)
     .option(...NAME)
     .option('--save-token', 'Write the token to runner-ID.token in the home folder instead of printing it.')
     .option(...ORIGIN)
@@ -89,6 +108,8 @@ export function addRunners(program: Command, act: Act): void {
     .option(...CAPACITY)
     .option(...TRUSTED)
     .option('--no-trusted', 'May no longer take it.')
+    .option(...RUN_RIGHT)
+    .option('--no-run-right', 'Its runs get no token.')
     .option(...NAME)
     .option(...ORIGIN)
     .action(act(edit))
@@ -117,8 +138,9 @@ function path(id: string, more = ''): string {
 }
 
 /** The runner's grants in the service's form; those not given are undefined. */
-function grants({ project, label, capacity, trusted, name }: any): Record<string, unknown> {
-  return { name, allowed_projects: project, labels: label, capacity, trusted }
+function grants({ project, label, capacity, trusted, runRight, name }: any): Record<string, unknown> {
+  const run_rights = runRight === false ? [] : runRight
+  return { name, allowed_projects: project, labels: label, capacity, trusted, run_rights }
 }
 
 async function add(cli: Cli, [id]: readonly any[], options: any): Promise<void> {
@@ -181,6 +203,7 @@ function showRunner({ print }: Cli, body: Document): void {
     ['labels', body.labels.join(', ')],
     ['capacity', String(body.capacity)],
     ['trusted', body.trusted ? 'yes' : 'no'],
+    ['run rights', (body.run_rights ?? []).join(', ')],
     ['version', body.session?.version],
     ['session', body.session === undefined ? undefined : `${body.session.instance} since ${body.session.started_at}`],
     ['in flight', (body.in_flight ?? []).join(', ')],

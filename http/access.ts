@@ -30,8 +30,8 @@ export class AccessCheck {
     const known = this.#byHeader.get(header)
     if (known !== undefined) {
       if (this.#principals.holds(known)) return known
+      // A run's token may be valid again: its run was lost, and goes on.
       this.#byHeader.delete(header)
-      return undefined
     }
     const token = tokenOf(header)
     if (token === undefined) return undefined
@@ -68,10 +68,14 @@ export class AccessCheck {
 }
 
 /** Why a token no longer admits its holder, for connections that are already open. */
-export function revocationFault({ name, revoked }: Principal): {
+export function revocationFault({ kind, name, revoked }: Principal): {
   readonly code: 'token_revoked' | 'token_expired'
   readonly detail: string
 } {
+  if (kind === 'run') {
+    const detail = `The token ${name} is over: its run has ended or is to stop, or the rights of its runner's runs changed.`
+    return { code: 'token_revoked', detail }
+  }
   return revoked
     ? { code: 'token_revoked', detail: `The token ${name} was revoked.` }
     : { code: 'token_expired', detail: `The token ${name} has expired.` }
@@ -90,6 +94,10 @@ export function admit(exchange: Exchange, access: Access, runnerParam: number): 
   if (access.right === 'any') return true
   if (access.right === 'runner') {
     exchange.problem('not_the_runner', "This path is for the runner itself: only that runner's token is accepted.")
+    return false
+  }
+  if (principal.kind === 'run' && access.isClosedToRuns === true) {
+    exchange.problem('forbidden', "A run's token may not do this, whatever its rights: it would outlast the run.")
     return false
   }
   const { right, orRight } = access
@@ -129,7 +137,15 @@ export function maySee(principal: Principal, projectKey: string): boolean {
  */
 export function mayAuthorize(exchange: Exchange, authorizedBy: string | null | undefined): boolean {
   const { principal, by } = exchange
-  if (authorizedBy === undefined || authorizedBy === null || authorizedBy === by.name) return true
+  if (authorizedBy === undefined || authorizedBy === null) return true
+  if (principal.kind === 'run') {
+    exchange.problem(
+      'forbidden',
+      "A run's token names nobody in authorized_by, itself included: people answer for work.",
+    )
+    return false
+  }
+  if (authorizedBy === by.name) return true
   if (mayDo(principal, 'approve.full')) return true
   exchange.problem('forbidden', `Naming anyone other than ${by.name} in authorized_by needs the right approve.full.`)
   return false

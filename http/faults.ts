@@ -34,6 +34,8 @@ export function faultOf(error: unknown): Fault {
       return { code: 'quarantined', detail: String(message), isLogged: false }
     case 'CorruptRow':
       return { code: 'quarantined', detail: `The requested data cannot be read: ${message}.`, isLogged: true }
+    case 'RunKeyFailure':
+      return { code: 'disk_reserve', detail: 'The key for tokens of runs cannot be written.', isLogged: true }
     case 'JournalFailure':
       return { code: 'storage_failed', detail: 'The log failed; the service is shutting down.', isLogged: false }
     default: {

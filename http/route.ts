@@ -41,6 +41,11 @@ export interface Access {
   readonly orRight?: Right
   /** Absent: runners' tokens are refused. */
   readonly runner?: RunnerRule
+  /**
+   * It changes what the project is, or works on by itself for ever: for people. The token of a run, which may be in the
+   * hands of an agent that goes astray, is refused although it holds the right.
+   */
+  readonly isClosedToRuns?: true
 }
 
 export interface RouteBody {

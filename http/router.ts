@@ -363,7 +363,7 @@ function whyNobody(authorization: string): string {
   if (authorization === TWO_AUTHORIZATIONS) return 'More than one Authorization header was sent.'
   return authorization === ''
     ? 'No Authorization header was sent.'
-    : 'The token is unknown, revoked or expired, or the header is not `Bearer <token>`.'
+    : 'The token is unknown, revoked or expired (a run’s token ends with its run), or the header is not `Bearer <token>`.'
 }
 
 function decoded(text: string): string | undefined {

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { type Logger, type LoggerOptions, pino } from 'pino'
 import { modules } from '../machines/index.ts'
 import { createPrincipals, type Principals } from '../runtime/access/principals.ts'
+import type { RunKeyStore } from '../runtime/access/run-tokens.ts'
 import type { Platform, Runtime } from '../runtime/api.ts'
 import { createDispatcher } from '../runtime/dispatch/dispatcher.ts'
 import { AgentSessions } from '../runtime/entities/agent-sessions.ts'
@@ -33,6 +34,7 @@ import { PendingEntities } from './resources/pending-entities.ts'
 import type { ServiceContext } from './route.ts'
 import { Router } from './router.ts'
 import { allRoutes } from './routes.ts'
+import { runKeyIn } from './run-key.ts'
 import { tellOfSlowCommits } from './slow-commits.ts'
 import { StaleHomeNotice } from './stale-home-notice.ts'
 import { createServer, type Server } from './wire/uws.ts'
@@ -54,6 +56,8 @@ export interface ServiceOptions {
   readonly metrics?: Metrics
   /** Stores the first admin token. Default: in a file in the home. */
   readonly saveAdminToken?: (token: string) => void
+  /** Keeps the key for the tokens of runs. Default: in a file in the home. */
+  readonly runKey?: RunKeyStore
   /** Opens the journal. Default: the log's files and the view beside them, in the settings' home. */
   readonly openJournal?: (onFailure: (failure: Error) => void) => Promise<Journal>
   /**
@@ -174,7 +178,7 @@ async function listen(
   const sessions = toClose(new AgentSessions(runtime, log))
   const steward = toClose(createSteward(runtime, log))
   toClose(new SentinelTimes(runtime, log))
-  const principals = await createPrincipals(runtime)
+  const principals = await createPrincipals(runtime, options.runKey ?? runKeyIn(settings.home))
   await ensureAdminToken(runtime, log, options.saveAdminToken)
   await sessions.recover()
   const metrics = options.metrics ?? createMetrics()

@@ -66,8 +66,9 @@ function sessionStarted(runnerId: string, { id, attempt }: Holding, reason: stri
 }
 
 function described(context: RunnerContext): object {
-  const { id, name, allowed_projects, labels, capacity, trusted } = context
-  return { runner_id: id, ...(name === undefined ? {} : { name }), allowed_projects, labels, capacity, trusted }
+  const { id, name, allowed_projects, labels, capacity, trusted, run_rights } = context
+  const terms = { allowed_projects, labels, capacity, trusted, run_rights }
+  return { runner_id: id, ...(name === undefined ? {} : { name }), ...terms }
 }
 
 const machineSetup = setup({
@@ -103,9 +104,10 @@ const machineSetup = setup({
   actions: {
     create: assign(({ event }) => {
       const message = event as Of<'create'>
-      const { id, name, allowed_projects = [], labels = [], capacity = 1, trusted = false, credential_hash } = message
+      const { id, name, allowed_projects = [], labels = [], capacity = 1, trusted = false } = message
+      const { run_rights = [], credential_hash } = message
       const internal = { credentials: [{ hash: credential_hash }], online: false, creation: creationRecord(message) }
-      const given = { allowed_projects, labels, capacity, trusted, created_at: message.at, internal }
+      const given = { allowed_projects, labels, capacity, trusted, run_rights, created_at: message.at, internal }
       return { id, ...(name === undefined ? {} : { name }), ...given }
     }),
     change: assign(({ context, event }) => ({ ...changeOf(context, event as Of<'update'>), updated_at: event.at })),
@@ -313,7 +315,7 @@ function terms({ value, context }: SnapshotOf<RunnerContext>): readonly Term[] {
 }
 
 function document({ value, context }: SnapshotOf<RunnerContext>): Runner {
-  const { id, name, allowed_projects, labels, capacity, trusted, session, limited } = context
+  const { id, name, allowed_projects, labels, capacity, trusted, run_rights, session, limited } = context
   const { created_at, updated_at, removed_at } = context
   return {
     id,
@@ -323,6 +325,7 @@ function document({ value, context }: SnapshotOf<RunnerContext>): Runner {
     labels: [...labels],
     capacity,
     trusted,
+    run_rights: [...run_rights],
     draining: value === 'draining',
     ...(limited === undefined ? {} : { limited: { ...limited } }),
     ...(session === undefined ? {} : { session: { ...session } }),
@@ -334,15 +337,16 @@ function document({ value, context }: SnapshotOf<RunnerContext>): Runner {
 
 export const runnerModule: MachineModule<RunnerContext, RunnerBody> = {
   kind: 'runner',
-  version: 5,
+  version: 6,
   machine: runnerMachine,
   // 2: a runner may be draining from the start; 3: a process may report its end; 4: its provider may be unavailable;
-  // 5: keeps a limit whose time is over. Stored snapshots are unchanged.
+  // 5: keeps a limit whose time is over; up to here stored snapshots are unchanged. 6: its runs may have tokens.
   migrations: {
     1: (snapshot) => snapshot,
     2: (snapshot) => snapshot,
     3: (snapshot) => snapshot,
     4: (snapshot) => snapshot,
+    5: (snapshot) => ({ ...snapshot, context: { ...snapshot.context, run_rights: [] } }),
   },
   internal: ['limit', 'limit_over', 'provider_answered', 'came_online', 'went_offline'],
   repeats,

@@ -105,6 +105,7 @@ export const runners: Kind = {
     wide('Projects', ({ allowed_projects }) => allowed_projects.join(', ')),
     wide('Labels', ({ labels }) => labels.join(', ')),
     cell('Trusted', ({ trusted }) => (trusted ? 'yes' : 'no')),
+    wide('Run rights', ({ run_rights }) => run_rights.join(', ')),
     age('Seen', ({ last_seen_at }) => last_seen_at),
   ],
   actions: RUNNER_ACTIONS,

@@ -24,6 +24,7 @@ const runner = {
   labels: ['linux'],
   capacity: 1,
   trusted: false,
+  run_rights: ['view'],
   draining: false,
   created_at: AT,
 }
@@ -48,6 +49,7 @@ const runRequest = {
 }
 const started = { ...runRequest, state: 'started', offered_to: 'laptop', engine_run_id: RUN_ID, started_at: AT }
 const runAnswer = { run_request: started, cancel_requested: false, lease_expires_at: AT }
+const beginningAnswer = { ...runAnswer, run_token: 'irt_until-the-run-ends' }
 const engineRun = {
   id: RUN_ID,
   project: 'greeter',
@@ -157,8 +159,8 @@ export const examples: Readonly<Record<string, Example>> = {
       trace: { trace_id: TRACE_ID, span_id: SPAN_ID, traceparent: `00-${TRACE_ID}-${SPAN_ID}-01` },
     },
   },
-  'POST /api/run-requests/:id/accepted': { body: { attempt: 1 }, answer: runAnswer },
-  'POST /api/run-requests/:id/started': { body: { attempt: 1 }, answer: runAnswer },
+  'POST /api/run-requests/:id/accepted': { body: { attempt: 1 }, answer: beginningAnswer },
+  'POST /api/run-requests/:id/started': { body: { attempt: 1 }, answer: beginningAnswer },
   'POST /api/run-requests/:id/heartbeat': { body: { attempt: 1 }, answer: runAnswer },
   'POST /api/run-requests/:id/release': {
     body: { attempt: 1 },

@@ -57,7 +57,9 @@ function create(service: ServiceContext, exchange: Exchange): void {
   if (project === undefined) return
   const key = readIdempotencyKey(exchange)
   if (!key.ok) return
-  const { budget = {}, authorized_by = exchange.by.name, project: _, ...asked } = body
+  // A run answers for nothing: whoever advances the campaign does.
+  const whoAdds = exchange.principal.kind === 'run' ? null : exchange.by.name
+  const { budget = {}, authorized_by = whoAdds, project: _, ...asked } = body
   const { id, key: projectKey, repository } = project.context
   const message = {
     type: 'create',

@@ -36,7 +36,7 @@ function createRoute(service: ServiceContext): Route {
     area: AREA,
     summary: 'Add an initiative: a shared outcome, and the members that serve it.',
     description: 'Nothing is steered until it is advanced. Its projects are those of its members and those named.',
-    access: { right: 'work.submit' },
+    access: { right: 'work.submit', isClosedToRuns: true },
     body: { schema: initiativeCreateBody },
     headers: [IDEMPOTENCY_HEADER],
     answers: {

@@ -43,7 +43,7 @@ function createRoute(service: ServiceContext): Route {
     summary: 'Create a project.',
     description:
       'Its key never changes; if omitted, it is derived from the name. Needs a token that is not confined to projects.',
-    access: { right: 'intent.write' },
+    access: { right: 'intent.write', isClosedToRuns: true },
     body: { schema: projectCreateBody },
     headers: [IDEMPOTENCY_HEADER],
     answers: {
@@ -150,7 +150,7 @@ function patchRoute(service: ServiceContext): Route {
     operation: 'updateProject',
     area: AREA,
     summary: 'Change a project’s name, its repository or how many may change that at once; archive or restore it.',
-    access: { right: 'intent.write' },
+    access: { right: 'intent.write', isClosedToRuns: true },
     body: { schema: projectPatchBody },
     answers: { 200: one },
     problems: ['not_found', 'illegal_move', 'project_archived'],
@@ -169,7 +169,7 @@ function charterRoute(service: ServiceContext): Route {
     operation: 'writeProjectCharter',
     area: AREA,
     summary: "Replace a project's charter: an omitted or blank field is cleared.",
-    access: { right: 'intent.write' },
+    access: { right: 'intent.write', isClosedToRuns: true },
     body: { schema: charterBody },
     answers: { 200: { description: 'The charter.', schema: charterDocument } },
     problems: ['not_found', 'project_archived', 'illegal_move'],

@@ -4,6 +4,7 @@
  */
 
 import { digestOf } from '../../machines/digest.ts'
+import { runAnswer, runBeginningAnswer, runEventsAnswer } from '../../machines/documents/run-answers.ts'
 import {
   acceptedBody,
   completedBody,
@@ -12,14 +13,11 @@ import {
   type HeartbeatBody,
   heartbeatBody,
   releaseBody,
-  runAnswer,
-  runEventsAnswer,
   startedBody,
 } from '../../machines/documents/run-request.ts'
 import type { By } from '../../machines/machine.ts'
 import { holds, NOBODY } from '../../machines/run-request/rules.ts'
 import { isLeased } from '../../machines/run-request/states.ts'
-import type { TSchema } from '../../machines/schema.ts'
 import type { MessageBody, Taken } from '../../runtime/api.ts'
 import { otherHolderOfEngineRun } from '../../runtime/entities/engine-runs.ts'
 import { admitEvents, type StatedEvent } from '../event-input/strict-admission.ts'
@@ -27,7 +25,7 @@ import { type HoldUntil, holding, holdNothing } from '../holding.ts'
 import type { ProblemCode } from '../problems.ts'
 import { currentAnswer, cursorAt, markCursor, onAccepted } from '../replies.ts'
 import { runAnswerOf, visibleRunRequest } from '../resources/run-request-answers.ts'
-import type { Route, RouteBody, ServiceContext } from '../route.ts'
+import type { Route, RouteAnswer, RouteBody, ServiceContext } from '../route.ts'
 import { type Exchange, PREFER_HEADER } from '../wire/exchange.ts'
 
 const POST_PROBLEMS = ['not_found', 'illegal_move', 'stale_attempt', 'attempt_required'] as const
@@ -37,10 +35,16 @@ interface Post {
   readonly operation: string
   readonly summary: string
   readonly body: RouteBody
-  readonly answer?: TSchema
+  readonly answer?: RouteAnswer
   readonly problems?: readonly ProblemCode[]
   readonly isAlwaysTaken?: true
   readonly handle: (service: ServiceContext, exchange: Exchange) => void
+}
+
+const BEGINNING: RouteAnswer = {
+  description: 'Accepted, or reported before.',
+  schema: runBeginningAnswer,
+  optionalHeaders: { 'Cache-Control': '`no-store`: the answer contains a token.' },
 }
 
 const posts: readonly Post[] = [
@@ -49,6 +53,7 @@ const posts: readonly Post[] = [
     operation: 'acceptRunRequest',
     summary: 'Accept the offer: the lease starts.',
     body: { schema: acceptedBody, optional: true },
+    answer: BEGINNING,
     problems: ['engine_run_taken'],
     handle: (service, exchange) => tellUnlessTaken(service, exchange, messageOf(exchange, 'accepted')),
   },
@@ -57,6 +62,7 @@ const posts: readonly Post[] = [
     operation: 'startRunRequest',
     summary: 'Report that the work begins. A runner must not begin before this post is answered 2xx.',
     body: { schema: startedBody, optional: true },
+    answer: BEGINNING,
     problems: ['engine_run_taken'],
     handle: (service, exchange) => tellUnlessTaken(service, exchange, messageOf(exchange, 'started')),
   },
@@ -73,7 +79,7 @@ const posts: readonly Post[] = [
     operation: 'recordRunRequestEvents',
     summary: 'Post 1 to 1,000 events of the run, all or nothing. An event already recorded counts as a duplicate.',
     body: { schema: eventsBody, limit: 'events' },
-    answer: runEventsAnswer,
+    answer: { description: 'Accepted, or reported before.', schema: runEventsAnswer },
     problems: ['service_owned_type', 'invalid_event', 'event_id_mismatch', 'event_too_large'],
     handle: postEvents,
   },
@@ -109,7 +115,7 @@ function postRoute(service: ServiceContext, post: Post): Route {
     access: { right: 'runner', runner: 'holder' },
     headers: [PREFER_HEADER],
     body: post.body,
-    answers: { 200: { description: 'Accepted, or reported before.', schema: post.answer ?? runAnswer } },
+    answers: { 200: post.answer ?? { description: 'Accepted, or reported before.', schema: runAnswer } },
     problems: [...POST_PROBLEMS, ...(post.problems ?? [])],
     ...(post.isAlwaysTaken === undefined ? {} : { isAlwaysTaken: true }),
     handle: (exchange) => post.handle(service, exchange),
@@ -161,12 +167,15 @@ function endOf(exchange: Exchange, type: 'completed' | 'failed'): PostMessage {
   return message
 }
 
+/** What is added to the answer, if anything. */
+type More = (taken: Taken) => object | undefined
+
 /** Sends the post to the actor and answers with the result. */
 function tell(
   service: ServiceContext,
   exchange: Exchange,
   message: PostMessage,
-  more?: (taken: Taken) => object,
+  more?: More,
   until: HoldUntil = holdNothing,
 ): void {
   const snapshot = visibleRunRequest(service, exchange)
@@ -197,7 +206,7 @@ function tell(
 function tellUnlessTaken(service: ServiceContext, exchange: Exchange, message: PostMessage): void {
   const { engine_run_id: id } = message as { engine_run_id?: string }
   if (id === undefined) {
-    tell(service, exchange, message)
+    tell(service, exchange, message, tokenFor(service, exchange, message))
     return
   }
   service.keysInUse.enter(`engine_run ${id}`, exchange, (leave) => {
@@ -206,6 +215,17 @@ function tellUnlessTaken(service: ServiceContext, exchange: Exchange, message: P
       exchange.await(told.finally(until(() => {})))
     })
   })
+}
+
+/** What the answer adds for the run's command. Only the holder of the attempt is given it. */
+function tokenFor(service: ServiceContext, exchange: Exchange, message: PostMessage): More {
+  return ({ snapshot }) => {
+    if (!holds(snapshot.context, message as HeldPost)) return undefined
+    const run_token = service.principals.runTokenOf(snapshot)
+    if (run_token === undefined) return undefined
+    exchange.setHeader('Cache-Control', 'no-store')
+    return { run_token }
+  }
 }
 
 async function tellNamed(
@@ -219,7 +239,7 @@ async function tellNamed(
   const other = await otherHolderOfEngineRun(service.runtime, id, holder)
   if (exchange.done) return
   if (other !== undefined) exchange.problem('engine_run_taken', `The engine run ${id} belongs to ${other}.`)
-  else tell(service, exchange, message, undefined, until)
+  else tell(service, exchange, message, tokenFor(service, exchange, message), until)
 }
 
 function heartbeat(service: ServiceContext, exchange: Exchange): void {

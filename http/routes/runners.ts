@@ -13,6 +13,7 @@ import {
 } from '../../machines/documents/runner.ts'
 import { modules } from '../../machines/index.ts'
 import { nameTaken } from '../../machines/repeated-create.ts'
+import type { Right } from '../../machines/rights.ts'
 import type { Holding, RunnerBody } from '../../machines/runner/context.ts'
 import type { Principal } from '../../runtime/access/principals.ts'
 import { newSecret } from '../../runtime/access/secrets.ts'
@@ -127,13 +128,22 @@ function withoutEnd(refusal: Refused['refusal']): Refused['refusal'] {
   return refusal.code === 'runner_removed' ? nameTaken('runner') : refusal
 }
 
-/** Nobody grants more than they hold, in projects or in trust. Returns false if a problem was answered. */
+/** Whether the caller lacks one of these rights of a runner's runs. Returns true if a problem was answered. */
+function lacks(exchange: Exchange, rights: readonly Right[]): boolean {
+  const beyond = rights.filter((right) => !mayDo(exchange.principal, right))
+  if (beyond.length === 0) return false
+  exchange.problem('grants_too_much', `The token itself does not hold ${beyond.join(', ')}, which runs would hold.`)
+  return true
+}
+
+/** Nobody grants more than they hold, in projects, in trust or in the rights of runs. Returns false if a problem was answered. */
 function mayGrant(service: ServiceContext, exchange: Exchange, grants: RunnerPatch): boolean {
   const { principal } = exchange
   if (grants.trusted === true && !mayDo(principal, 'approve.full')) {
     exchange.problem('grants_too_much', 'Trusting a runner needs the right approve.full.')
     return false
   }
+  if (lacks(exchange, grants.run_rights ?? [])) return false
   for (const key of grants.allowed_projects ?? []) {
     if (key === '*' ? principal.projects === '*' : maySee(principal, key)) continue
     exchange.problem(
@@ -212,7 +222,7 @@ function changeRoutes(service: ServiceContext): readonly Route[] {
         const patch = exchange.body as RunnerPatch
         if (!mayGrant(service, exchange, patch)) return
         if (isLost(exchange, patch.allowed_projects ?? runner.context.allowed_projects)) return
-        if (widens(patch, runner) && !mayTrust(exchange, runner)) return
+        if (widens(patch, runner) && !mayHandOn(exchange, patch, runner)) return
         tell(service, exchange, runner, { type: 'update', ...exchange.body }, 200)
       },
     },
@@ -247,20 +257,24 @@ function mayManage(exchange: Exchange, { context }: SnapshotOf<any>): boolean {
   return false
 }
 
-/** Whether the change would let a runner that stays trusted into projects where nobody has trusted it yet. */
-function widens({ trusted, allowed_projects = [] }: RunnerPatch, { context }: SnapshotOf<any>): boolean {
+/** Whether the change would let a runner into projects where nobody has granted it anything yet. */
+function widens({ allowed_projects = [] }: RunnerPatch, { context }: SnapshotOf<any>): boolean {
   const known = context.allowed_projects as readonly string[]
-  return trusted !== false && !known.includes('*') && allowed_projects.some((key) => !known.includes(key))
+  return !known.includes('*') && allowed_projects.some((key) => !known.includes(key))
 }
 
 /**
- * Whoever holds a trusted runner's token can use its trust, so only a caller that may grant trust gets that token.
- * Returns false if a problem was answered.
+ * Whoever holds a runner's token can use its trust and the rights of its runs, so only a caller that may grant both
+ * gets that token, or may let the runner into more projects. `patch`: what it will have instead. Returns false if a
+ * problem was answered.
  */
-function mayTrust(exchange: Exchange, { context }: SnapshotOf<any>): boolean {
-  if (context.trusted !== true || mayDo(exchange.principal, 'approve.full')) return true
-  exchange.problem('grants_too_much', 'The runner is trusted: this needs the right approve.full.')
-  return false
+function mayHandOn(exchange: Exchange, patch: RunnerPatch, { context }: SnapshotOf<any>): boolean {
+  const { trusted = context.trusted, run_rights = context.run_rights } = patch
+  if (trusted && !mayDo(exchange.principal, 'approve.full')) {
+    exchange.problem('grants_too_much', 'The runner is trusted: this needs the right approve.full.')
+    return false
+  }
+  return !lacks(exchange, run_rights)
 }
 
 function tell(
@@ -294,7 +308,8 @@ function tokenRoutes(service: ServiceContext): readonly Route[] {
       handle: (exchange) => {
         const runner = visibleRunner(service, exchange)
         if (runner === undefined) return
-        if (exchange.principal.kind === 'token' && !(mayManage(exchange, runner) && mayTrust(exchange, runner))) return
+        const { kind } = exchange.principal
+        if (kind !== 'runner' && !(mayManage(exchange, runner) && mayHandOn(exchange, {}, runner))) return
         if (service.principals.isReplaced(exchange.principal)) {
           exchange.problem('forbidden', 'This token was replaced, and its successor is in use: rotate with that one.')
           return

@@ -82,7 +82,7 @@ function createRoute(service: ServiceContext): Route {
       'the project asks for the same, while its project is archived, for a time that passed more than ten minutes ago ' +
       'because the service was not running, or if its Node.js does not know the time zone (a newer one did): what was ' +
       'skipped is not made up for.',
-    access: { right: 'work.submit' },
+    access: { right: 'work.submit', isClosedToRuns: true },
     body: { schema: sentinelCreateBody },
     headers: [IDEMPOTENCY_HEADER],
     answers: {
@@ -231,7 +231,7 @@ function patchRoute(service: ServiceContext): Route {
     area: AREA,
     summary: 'Change when a sentinel falls due, or the item that it submits, which is replaced as a whole.',
     description: 'Its items are from then on submitted in the name of the caller.',
-    access: { right: 'work.submit' },
+    access: { right: 'work.submit', isClosedToRuns: true },
     body: { schema: sentinelPatchBody },
     answers: { 200: one },
     problems: ['not_found', 'illegal_move'],

@@ -27,6 +27,8 @@ import type { Route, ServiceContext } from '../route.ts'
 import type { Exchange } from '../wire/exchange.ts'
 
 const AREA = 'access'
+/** With these begin the names that the service gives to tokens of runners and of runs (runtime/access/). */
+const RESERVED_PREFIXES = ['runner:', 'run:']
 
 /** The document with the current state: expiry is no step of the actor, so it is computed here. */
 function documentOf({ runtime }: ServiceContext, snapshot: SnapshotOf<any>): object {
@@ -74,6 +76,7 @@ function create(service: ServiceContext, exchange: Exchange): void {
     })
     return
   }
+  if (isReserved(exchange, body)) return
   const projects = body.projects ?? ['*']
   if (!mayGrant(service, exchange, rightsOf(roles, rights), projects) || outlives(exchange, body)) return
   const key = readIdempotencyKey(exchange)
@@ -95,6 +98,16 @@ function create(service: ServiceContext, exchange: Exchange): void {
   })
   const make = () => (endsInFuture(service, exchange, body) ? message : undefined)
   createKeyed(service, exchange, key.key, { kind: 'token', prefix: 'tok', body, make }, made)
+}
+
+/** Events, and keys of repeated posts, would be taken for a runner's or a run's. Returns true if a problem was answered. */
+function isReserved(exchange: Exchange, { name }: TokenCreate): boolean {
+  const prefix = RESERVED_PREFIXES.find((one) => name.startsWith(one))
+  if (prefix === undefined) return false
+  exchange.problem('invalid_body', `Names beginning with ${prefix} are those of the tokens of runners and runs.`, {
+    errors: [{ pointer: '/name', detail: `must not begin with ${prefix}` }],
+  })
+  return true
 }
 
 function endsInFuture({ runtime }: ServiceContext, exchange: Exchange, body: TokenCreate): boolean {
@@ -169,7 +182,7 @@ function selfRoute(service: ServiceContext): Route {
   }
 }
 
-function callerOf({ kind, id, name, rights, projects, expiresAtMs }: Principal): object {
+function callerOf({ kind, id, name, rights, projects, expiresAtMs, run }: Principal): object {
   return {
     kind,
     id,
@@ -177,6 +190,7 @@ function callerOf({ kind, id, name, rights, projects, expiresAtMs }: Principal):
     rights: RIGHTS.filter((right) => rights.has(right)),
     projects: projects === '*' ? ['*'] : [...projects],
     ...(expiresAtMs === undefined ? {} : { expires_at: utcOf(expiresAtMs) }),
+    ...(run === undefined ? {} : { attempt: run.attempt, runner_id: run.runnerId }),
   }
 }
 

@@ -3,6 +3,7 @@
  * since those may hold secrets. While the level is off nothing is measured or called.
  */
 import type { Logger } from 'pino'
+import { RUN_TOKEN_PREFIX } from '../../runtime/access/run-tokens.ts'
 import { TOKEN_PREFIX } from '../../runtime/access/secrets.ts'
 import type { Exchange } from './exchange.ts'
 
@@ -29,9 +30,9 @@ export function requestLog(log: Logger): ((exchange: Exchange, status: number) =
 
 /** A caller that takes a token for an id puts it into the path. */
 function withoutTokens(path: string): string {
-  return path.replaceAll(TOKEN, `${TOKEN_PREFIX}...`)
+  return path.replaceAll(TOKEN, '$1...')
 }
 
-const TOKEN = new RegExp(`${TOKEN_PREFIX}[A-Za-z0-9_%-]*`, 'g')
+const TOKEN = new RegExp(`(${TOKEN_PREFIX}|${RUN_TOKEN_PREFIX})[A-Za-z0-9_%-]*`, 'g')
 /** A path may be as long as the header bound allows. */
 const PATH_CHARACTERS_MAX = 200

@@ -2,11 +2,14 @@
  * The runner's documents: who may take work, and what it may take. A runner's credential is shown once, in the
  * answer that made it, and is never part of the document.
  */
+import { RUN_RIGHTS } from '../rights.ts'
 import { type Static, stringEnum, Type } from '../schema.ts'
 import { CLOSED, labels, NAME_LENGTH_MAX, projects, runnerId, shownName, time } from './fields.ts'
 
 /** Most run requests that one runner may hold at once: its document lists them. */
 const CAPACITY_MAX = 1_000
+
+const runRight = stringEnum(RUN_RIGHTS, { description: 'A right that runs may hold.' })
 
 const settable = {
   name: Type.Optional(shownName('Display name.')),
@@ -28,6 +31,15 @@ const settable = {
   trusted: Type.Optional(
     Type.Boolean({
       description: 'May take `throttle: full` work with `access: full`. Granting it needs `approve.full`.',
+    }),
+  ),
+  run_rights: Type.Optional(
+    Type.Array(runRight, {
+      maxItems: RUN_RIGHTS.length,
+      uniqueItems: true,
+      description:
+        'Rights of the tokens that its runs get, each for its own project and no longer than it runs. Granting them ' +
+        'needs them. Default: none, and no run gets a token.',
     }),
   ),
 }
@@ -103,6 +115,7 @@ export const runnerKept = Type.Object({
   labels: Type.Array(Type.String(), { description: 'Labels it carries.' }),
   capacity: Type.Integer({ description: 'Maximum number of run requests it holds at once.' }),
   trusted: Type.Boolean({ description: 'May take `throttle: full` work with `access: full`.' }),
+  run_rights: Type.Array(runRight, { description: 'Rights of the tokens that its runs get; empty: they get none.' }),
   draining: Type.Boolean({ description: 'It finishes what it holds and gets nothing new.' }),
   session: Type.Optional(
     Type.Object(

@@ -8,7 +8,9 @@ const role = stringEnum(ROLES, { description: 'A named set of rights.' })
 
 export const tokenCreateBody = Type.Object(
   {
-    name: shownName('Name of its holder: shown in every event it causes.'),
+    name: shownName(
+      'Name of its holder: shown in every event it causes. Not beginning with `runner:` or `run:`, as the names of their tokens do.',
+    ),
     roles: Type.Optional(
       Type.Array(role, { maxItems: ROLES.length, uniqueItems: true, description: 'Roles it holds.' }),
     ),
@@ -51,14 +53,24 @@ export type Token = Static<typeof tokenDocument>
 /** What a caller may do with the token that it calls with. */
 export const callerDocument = Type.Object(
   {
-    kind: stringEnum(['token', 'runner'], { description: 'Whether it is a token of its own or a runner’s.' }),
-    id: Type.String({ description: 'The token’s id, not the secret; for a runner’s token, the id of the runner.' }),
+    kind: stringEnum(['token', 'runner', 'run'], {
+      description:
+        '`token`: of a person or a program. `runner`: a runner’s own. `run`: of one attempt of a run request, until that ends.',
+    }),
+    id: Type.String({
+      description:
+        'The token’s id, not the secret; for a runner’s token, the id of the runner; for a run’s, of its request.',
+    }),
     name: Type.String({ description: 'Shown in every event it causes.' }),
     rights: Type.Array(right, {
       description: 'All rights it holds, those of its roles included. A runner’s token holds none.',
     }),
     projects: Type.Array(Type.String(), { description: 'Keys of the projects it is confined to, or `["*"]`.' }),
     expires_at: Type.Optional(time('From then on it is not accepted.')),
+    attempt: Type.Optional(Type.Integer({ description: 'Of a run’s token: the attempt that it ends with.' })),
+    runner_id: Type.Optional(
+      Type.String({ description: 'Of a run’s token: the runner, whose `run_rights` are what it may do.' }),
+    ),
   },
   { title: 'Caller' },
 )

@@ -13,6 +13,7 @@ const payload = openObject(
     labels: texts,
     capacity: Type.Optional(count()),
     trusted: Type.Optional(Type.Boolean()),
+    run_rights: texts,
     draining: Type.Optional(Type.Boolean()),
     presence: Type.Optional(stringEnum(['online', 'offline'])),
     last_seen_at: Type.Optional(timestamp()),

@@ -2,6 +2,7 @@
 import type { LimitedRunner } from '../documents/runner.ts'
 import type { Message, MessageBody } from '../machine.ts'
 import type { CreateBody, CreationRecord } from '../repeated-create.ts'
+import type { RunRight } from '../rights.ts'
 import type { RunnerCredential } from './credentials.ts'
 
 export interface RunnerContext {
@@ -11,6 +12,8 @@ export interface RunnerContext {
   readonly labels: readonly string[]
   readonly capacity: number
   readonly trusted: boolean
+  /** What the tokens of its runs may do; empty: they get none. */
+  readonly run_rights: readonly RunRight[]
   readonly session?: { readonly instance: string; readonly version: string; readonly started_at: string } | undefined
   /** The provider of its agents is unavailable, as far as is known. */
   readonly limited?: LimitedRunner | undefined
@@ -39,6 +42,7 @@ export interface Terms {
   readonly labels?: readonly string[]
   readonly capacity?: number
   readonly trusted?: boolean
+  readonly run_rights?: readonly RunRight[]
 }
 
 interface CreateRunner extends CreateBody, Terms {
@@ -135,4 +139,4 @@ export type RunnerMessage = Message<RunnerBody>
 export type Of<T extends RunnerBody['type']> = Message<Extract<RunnerBody, { type: T }>>
 
 /** The members that an update may change. */
-export const SETTABLE = ['name', 'allowed_projects', 'labels', 'capacity', 'trusted'] as const
+export const SETTABLE = ['name', 'allowed_projects', 'labels', 'capacity', 'trusted', 'run_rights'] as const

@@ -5,31 +5,17 @@
  */
 import { createHash } from 'node:crypto'
 import { instantMs } from '../../machines/instant.ts'
-import type { ActorRef, By, SnapshotOf } from '../../machines/machine.ts'
+import type { ActorRef, SnapshotOf } from '../../machines/machine.ts'
 import { RIGHTS } from '../../machines/rights.ts'
+import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import { allOfKind } from '../all-of-kind.ts'
 import type { CommittedStep, Platform, Runtime } from '../api.ts'
 import { clockRecheckMs } from '../limits.ts'
+import { type Entry, newEntry, type Principal } from './principal.ts'
 import { type Right, rightsOf } from './rights.ts'
+import { RUN_TOKEN_PREFIX, type RunKeyStore, RunTokens } from './run-tokens.ts'
 
-/** What a token stands for now: one object for the token's whole life, whose fields follow its actor. */
-export interface Principal {
-  readonly kind: 'token' | 'runner'
-  /** `tok_...`, or the runner's id. */
-  readonly id: string
-  readonly name: string
-  /** Shown in the envelope of what this principal causes. */
-  readonly by: By
-  /** Empty for a runner: what it holds decides what it may do. */
-  readonly rights: ReadonlySet<Right>
-  /** Keys of the projects that it may see, or all. */
-  readonly projects: '*' | ReadonlySet<string>
-  /** The runner whose token this is. */
-  readonly runnerId?: string
-  /** Milliseconds since the epoch. */
-  readonly expiresAtMs: number | undefined
-  readonly revoked: boolean
-}
+export type { Principal }
 
 export interface Principals {
   /** The principal of a token's text; undefined if it is unknown, revoked or expired. */
@@ -51,6 +37,11 @@ export interface Principals {
    * without it no such token could be made again.
    */
   isLastAdmin(tokenId: string): boolean
+  /**
+   * The token for the command of the attempt that is under way, the same each time; undefined if its runner's runs have
+   * no rights. Throws RunKeyFailure if the key for such tokens cannot be written.
+   */
+  runTokenOf(request: SnapshotOf<RunRequestContext>): string | undefined
   /** Number of valid tokens: for the metrics. */
   readonly size: number
   /** Earliest expiry of a valid token that is not a runner's, milliseconds since the epoch; infinite if none. */
@@ -76,24 +67,8 @@ interface RunnerContext {
   readonly internal: { readonly credentials: readonly { readonly hash: string; readonly expires_at?: string }[] }
 }
 
-/** The principal as seen from outside, open for writing. */
-interface Entry {
-  readonly kind: 'token' | 'runner'
-  readonly id: string
-  readonly hash: string
-  name: string
-  by: By
-  rights: ReadonlySet<Right>
-  projects: '*' | ReadonlySet<string>
-  runnerId?: string
-  expiresAtMs: number | undefined
-  revoked: boolean
-  used: boolean
-  /** Since the service started. */
-  everUsed: boolean
-  callbacks: Set<() => void> | undefined
-  timer: unknown
-}
+/** An entry for a stored token. */
+type Stored = Entry & { readonly hash: string }
 
 /** Lower-case hex of the token's SHA-256: the only form in which a token is ever stored. */
 export function hashOfToken(token: string): string {
@@ -102,9 +77,12 @@ export function hashOfToken(token: string): string {
 
 const NO_RIGHTS: ReadonlySet<Right> = new Set()
 
-/** Loads every token and runner, and follows their commits. Call it before the service listens. */
-export async function createPrincipals(runtime: Runtime): Promise<Principals> {
-  const table = new PrincipalTable(runtime.platform)
+/**
+ * Loads every token and runner, and follows their commits. Call it before the service listens. Rejects with file system
+ * errors if the key for tokens of runs cannot be read.
+ */
+export async function createPrincipals(runtime: Runtime, runKey: RunKeyStore): Promise<Principals> {
+  const table = new PrincipalTable(runtime, runKey)
   runtime.onCommit((steps) => table.follow(steps))
   for (const kind of ['token', 'runner'] as const) {
     for await (const snapshot of allOfKind(runtime, kind)) table.set({ kind, id: snapshot.context.id }, snapshot)
@@ -114,12 +92,14 @@ export async function createPrincipals(runtime: Runtime): Promise<Principals> {
 
 class PrincipalTable implements Principals {
   readonly #platform: Platform
-  readonly #byHash = new Map<string, Entry>()
-  readonly #byActor = new Map<string, Entry[]>()
+  readonly #byHash = new Map<string, Stored>()
+  readonly #byActor = new Map<string, Stored[]>()
   readonly #used = new Set<Entry>()
+  readonly #runTokens: RunTokens
 
-  constructor(platform: Platform) {
-    this.#platform = platform
+  constructor(runtime: Runtime, runKey: RunKeyStore) {
+    this.#platform = runtime.platform
+    this.#runTokens = new RunTokens(runtime, runKey, (entry) => this.#end(entry))
   }
 
   get size(): number {
@@ -136,10 +116,17 @@ class PrincipalTable implements Principals {
   }
 
   find(token: string): Principal | undefined {
+    const entry = token.startsWith(RUN_TOKEN_PREFIX) ? this.#runTokens.find(token) : this.#stored(token)
+    return entry === undefined || !this.holds(entry) ? undefined : entry
+  }
+
+  #stored(token: string): Entry | undefined {
     // A look-up by hash leaks nothing through its timing: whoever could choose the hash would already hold the token.
-    const entry = this.#byHash.get(hashOfToken(token))
-    if (entry === undefined || !this.holds(entry)) return undefined
-    return entry
+    return this.#byHash.get(hashOfToken(token))
+  }
+
+  runTokenOf(request: SnapshotOf<RunRequestContext>): string | undefined {
+    return this.#runTokens.tokenOf(request)
   }
 
   holds(principal: Principal): boolean {
@@ -199,6 +186,7 @@ class PrincipalTable implements Principals {
   follow(steps: readonly CommittedStep[]): void {
     for (const step of steps) {
       if (step.ref.kind === 'token' || step.ref.kind === 'runner') this.set(step.ref, step.after)
+      this.#runTokens.follow(step)
     }
   }
 
@@ -214,7 +202,7 @@ class PrincipalTable implements Principals {
   }
 
   /** A known entry stays the same object, since callers may hold it. */
-  #keep(now: Entry): Entry {
+  #keep(now: Stored): Stored {
     const known = this.#byHash.get(now.hash)
     if (known === undefined) {
       this.#byHash.set(now.hash, now)
@@ -229,9 +217,13 @@ class PrincipalTable implements Principals {
     return known
   }
 
-  #revoke(entry: Entry): void {
-    entry.revoked = true
+  #revoke(entry: Stored): void {
     this.#byHash.delete(entry.hash)
+    this.#end(entry)
+  }
+
+  #end(entry: Entry): void {
+    entry.revoked = true
     this.#tell(entry)
   }
 
@@ -280,48 +272,30 @@ function expiryOf({ expires_at }: { readonly expires_at?: string }): number | un
   return Number.isNaN(atMs) ? 0 : atMs
 }
 
-function entriesOfToken(snapshot: SnapshotOf<TokenContext>): Entry[] {
+function entriesOfToken(snapshot: SnapshotOf<TokenContext>): Stored[] {
   const context: TokenContext = snapshot.context
   if (snapshot.value !== 'active') return []
-  return [
-    {
-      kind: 'token',
-      id: context.id,
-      hash: context.hash,
-      name: context.name,
-      by: { id: context.id, name: context.name },
-      rights: rightsOf(context.roles, context.rights),
-      projects: context.projects === '*' ? '*' : new Set(context.projects),
-      expiresAtMs: expiryOf(context),
-      revoked: false,
-      used: false,
-      everUsed: false,
-      callbacks: undefined,
-      timer: undefined,
-    },
-  ]
+  const { id, hash, name } = context
+  const entry = newEntry({
+    kind: 'token',
+    id,
+    name,
+    by: { id, name },
+    rights: rightsOf(context.roles, context.rights),
+    projects: context.projects === '*' ? '*' : new Set(context.projects),
+    expiresAtMs: expiryOf(context),
+  })
+  return [{ ...entry, hash }]
 }
 
-function entriesOfRunner(snapshot: SnapshotOf<RunnerContext>): Entry[] {
+function entriesOfRunner(snapshot: SnapshotOf<RunnerContext>): Stored[] {
   const context: RunnerContext = snapshot.context
   if (snapshot.value === 'removed' || snapshot.value === 'absent') return []
+  const { id } = context
   const projects = context.allowed_projects.includes('*') ? '*' : new Set(context.allowed_projects)
-  return context.internal.credentials.map(
-    (credential): Entry => ({
-      kind: 'runner',
-      id: context.id,
-      hash: credential.hash,
-      name: `runner:${context.id}`,
-      by: { id: context.id, name: `runner:${context.id}` },
-      rights: NO_RIGHTS,
-      projects,
-      runnerId: context.id,
-      expiresAtMs: expiryOf(credential),
-      revoked: false,
-      used: false,
-      everUsed: false,
-      callbacks: undefined,
-      timer: undefined,
-    }),
-  )
+  const name = `runner:${id}`
+  return context.internal.credentials.map((credential) => {
+    const stated = { kind: 'runner', id, name, by: { id, name }, rights: NO_RIGHTS, projects, runnerId: id } as const
+    return { ...newEntry({ ...stated, expiresAtMs: expiryOf(credential) }), hash: credential.hash }
+  })
 }

@@ -24,6 +24,9 @@ export const restoringPath = (home: string): string => join(home, 'restoring')
 /** The token that may do everything; only its owner may read it. */
 export const adminTokenPath = (home: string): string => join(home, 'admin.token')
 
+/** The key for the tokens of runs, for the owner alone; part of no copy of a home that the service makes. */
+export const runKeyPath = (home: string): string => join(home, 'run-tokens.key')
+
 /** Where the running service puts its backups. */
 export const backupsPath = (home: string): string => join(home, 'backups')
 

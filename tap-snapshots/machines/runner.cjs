@@ -13,6 +13,7 @@ absent:
   update (same)       refused illegal_move
   update (drains)     refused illegal_move
   update (resumes)    refused illegal_move
+  update (rights)     refused illegal_move
   rotate_credential   refused illegal_move
   session             refused illegal_move
   end_session         refused illegal_move
@@ -31,6 +32,7 @@ registered:
   update (same)       repeat unchanged
   update (drains)     -> draining; facts runner_updated
   update (resumes)    stays; facts runner_updated
+  update (rights)     stays; facts runner_updated
   rotate_credential   stays; facts runner_updated
   session             stays; facts runner_updated; sends run_request.runner_session_started, run_request.runner_session_started
   end_session         repeat not_its_session
@@ -49,6 +51,7 @@ connected:
   update (same)       repeat unchanged
   update (drains)     -> draining; facts runner_updated
   update (resumes)    stays; facts runner_updated
+  update (rights)     stays; facts runner_updated
   rotate_credential   stays; facts runner_updated
   session             repeat same_session
   end_session         stays; facts runner_offline; sends run_request.runner_session_started, run_request.runner_session_started
@@ -67,6 +70,7 @@ draining:
   update (same)       repeat unchanged
   update (drains)     repeat unchanged
   update (resumes)    -> registered; facts runner_updated
+  update (rights)     stays; facts runner_updated
   rotate_credential   stays; facts runner_updated
   session             stays; facts runner_updated; sends run_request.runner_session_started, run_request.runner_session_started
   end_session         repeat not_its_session
@@ -85,6 +89,7 @@ removed:
   update (same)       refused runner_removed
   update (drains)     refused runner_removed
   update (resumes)    refused runner_removed
+  update (rights)     refused runner_removed
   rotate_credential   refused runner_removed
   session             refused runner_removed
   end_session         refused runner_removed
@@ -103,6 +108,7 @@ limited:
   update (same)       repeat unchanged
   update (drains)     -> draining; facts runner_updated
   update (resumes)    stays; facts runner_updated
+  update (rights)     stays; facts runner_updated
   rotate_credential   stays; facts runner_updated
   session             stays; facts runner_updated; sends run_request.runner_session_started, run_request.runner_session_started
   end_session         repeat not_its_session

@@ -78,7 +78,7 @@ run_request version 8: b775d6d60336b963
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > runner 1`] = `
-runner version 5: 86307a65c34ae216
+runner version 6: 86307a65c34ae216
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > sentinel 1`] = `

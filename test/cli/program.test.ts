@@ -780,11 +780,16 @@ t.test('runner edit changes only what is given', async (t) => {
   t.equal(code, 0)
   t.match(out, /projects +a, b/)
   await cli(env, 'runner', 'edit', 'r1', '--trusted')
+  await cli(env, 'runner', 'edit', 'r1', '--run-right', 'view,work.submit', '--run-right', 'event.emit')
+  await cli(env, 'runner', 'edit', 'r1', '--no-run-right')
+  t.match((await cli(env, 'runner', 'edit', 'r1', '--run-right', 'token.manage')).err, /Allowed choices are view, /)
   t.same(
     asked.map(({ method, url, body }) => [method, url, body]),
     [
       ['PATCH', '/api/runners/r1', { allowed_projects: ['a', 'b'], trusted: false, origin: hostname() }],
       ['PATCH', '/api/runners/r1', { trusted: true, origin: hostname() }],
+      ['PATCH', '/api/runners/r1', { run_rights: ['view', 'work.submit', 'event.emit'], origin: hostname() }],
+      ['PATCH', '/api/runners/r1', { run_rights: [], origin: hostname() }],
     ],
   )
 })

@@ -24,8 +24,9 @@ export function accessTable(routes: readonly Route[]): string {
       .filter((one) => one !== undefined)
       .map(rightWord)
       .join(' or ')
+    const closed = access.isClosedToRuns === true ? ', not a run’s' : ''
     const runner = access.right === 'none' ? 'yes' : access.runner === undefined ? 'no' : RUNNER_WORDS[access.runner]
-    return `| \`${method} ${path}\` | ${right} | ${runner} |`
+    return `| \`${method} ${path}\` | ${right}${closed} | ${runner} |`
   })
   return ["| Endpoint | Right | A runner's token |", '|---|---|---|', ...rows, ''].join('\n')
 }

@@ -57,6 +57,8 @@ class FakePrincipals implements Principals {
     for (const callback of [...(this.#callbacks.get(principal) ?? [])]) callback()
   }
 
+  runTokenOf(): undefined {}
+
   /** The number of streams that listen for the end of that principal. */
   listening(name: string): number {
     return this.#callbacks.get(this.#byToken.get(name)!)?.size ?? 0

@@ -28,6 +28,7 @@ const M = {
   'update (same)': at(1, { type: 'update', capacity: 1, labels: ['linux'] }),
   'update (drains)': at(1, { type: 'update', draining: true }),
   'update (resumes)': at(1, { type: 'update', draining: false, trusted: true }),
+  'update (rights)': at(1, { type: 'update', run_rights: ['view', 'work.submit'] }),
   rotate_credential: at(2, { type: 'rotate_credential', hash: 'hash-2' }),
   session: at(3, { type: 'session', instance: 'i-1', version: '1.0.0', in_flight: HELD }),
   end_session: at(3, { type: 'end_session', instance: 'i-1', in_flight: HELD }),
@@ -100,6 +101,21 @@ t.test('a rotated credential stays valid for ten minutes beside the new one', (t
 
 t.test('a limited runner needs the timer that ends its limit', (t) => {
   t.strictSame([module.timers!(limited as any), module.timers!(registered as any)], [['limit'], []])
+  t.end()
+})
+
+t.test('runs get no rights unless they are given, and a runner of an older version gives none', (t) => {
+  const rightsOf = (snapshot: any) => (module.document(snapshot) as { run_rights: string[] }).run_rights
+  t.strictSame(rightsOf(registered), [])
+  const given = step(module, registered, M['update (rights)'])
+  t.strictSame(rightsOf(given.snapshot), ['view', 'work.submit'])
+  t.match(given.facts, [{ payload: { run_rights: ['view', 'work.submit'], changed: ['run_rights'] } }])
+  t.strictSame(rightsOf(step(module, given.snapshot, at(2, { type: 'update', run_rights: [] })).snapshot), [])
+  const { run_rights: _, ...older } = (registered as any).context
+  t.strictSame(module.migrations[5]!({ value: 'registered', context: older } as any), {
+    value: 'registered',
+    context: { ...older, run_rights: [] },
+  })
   t.end()
 })
 

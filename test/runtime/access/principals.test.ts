@@ -4,6 +4,8 @@ import { createPrincipals, hashOfToken } from '../../../runtime/access/principal
 import type { CommitListener, Runtime } from '../../../runtime/api.ts'
 import { ManualPlatform } from '../../platforms/manual.ts'
 
+const NO_KEY = { read: () => undefined, make: () => Buffer.alloc(32) }
+
 async function principalUntil(platform: ManualPlatform, expiresAtMs: number) {
   const context = {
     id: 'tok_1',
@@ -22,7 +24,7 @@ async function principalUntil(platform: ManualPlatform, expiresAtMs: number) {
       sequence: 0,
     }),
   } as unknown as Runtime
-  const principals = await createPrincipals(runtime)
+  const principals = await createPrincipals(runtime, NO_KEY)
   return { principals, principal: principals.find('secret')! }
 }
 
@@ -87,7 +89,7 @@ t.test('each use of a token is reported once until the next report, and never af
       sequence: 0,
     }),
   } as unknown as Runtime
-  const principals = await createPrincipals(runtime)
+  const principals = await createPrincipals(runtime, NO_KEY)
   t.same(principals.takeUsed(), [], 'none was used')
   for (const secret of ['two', 'one', 'two', 'r1', 'unknown']) principals.find(secret)
   t.same([...principals.takeUsed()].sort(), ['one', 'two'], 'a runner is not noted here')

@@ -1,0 +1,147 @@
+/**
+ * Tokens of runs: what a run's command calls the service with. A token is derived, not stored: it names the run request
+ * and the attempt, and an HMAC shows that this service gave it out. Whether it still admits its holder is read from
+ * committed state: that attempt is accepted or started, and its runner's runs have rights. So it ends with the run, and
+ * nothing needs to be kept of it but what is in use.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { ID_DIGITS } from '../../machines/ids.ts'
+import type { SnapshotOf } from '../../machines/machine.ts'
+import type { RunRight } from '../../machines/rights.ts'
+import type { RunRequestContext } from '../../machines/run-request/context.ts'
+import { isWorking } from '../../machines/run-request/states.ts'
+import type { CommittedStep, Runtime } from '../api.ts'
+import { readable } from '../reader.ts'
+import { type Entry, newEntry } from './principal.ts'
+
+/** Lets a person, or a scanner for leaked secrets, recognize it, and tells it from a stored token. */
+export const RUN_TOKEN_PREFIX = 'irt_'
+const ID_PREFIX = 'runreq_'
+/** Digits of the request's id, attempt, HMAC-SHA-256 in base64url. */
+const RUN_TOKEN = new RegExp(`^${RUN_TOKEN_PREFIX}([0-9a-f]{${ID_DIGITS}})_([1-9]\\d{0,8})_([A-Za-z0-9_-]{43})$`)
+
+/** The key cannot be written: whoever needs it may try again once the disk takes writes. */
+export class RunKeyFailure extends Error {
+  override readonly name = 'RunKeyFailure'
+}
+
+export interface RunKeyStore {
+  /** The key; undefined if there is none yet. Throws file system errors. */
+  read(): Buffer | undefined
+  /** Makes a key, which is on disk when this returns. Throws RunKeyFailure. */
+  make(): Buffer
+}
+
+type RunRequestSnapshot = SnapshotOf<RunRequestContext>
+
+interface InUse {
+  readonly entry: Entry
+  readonly attempt: number
+  readonly runnerId: string
+  readonly rights: readonly RunRight[]
+}
+
+export class RunTokens {
+  readonly #runtime: Runtime
+  readonly #store: RunKeyStore
+  readonly #end: (entry: Entry) => void
+  #key: Buffer | undefined
+  /** By run request: at most one attempt of each is under way. */
+  readonly #inUse = new Map<string, InUse>()
+  /** Requests in use, by runner. */
+  readonly #byRunner = new Map<string, Set<string>>()
+
+  /**
+   * `end` ends what is under way for an entry, whose token is no longer valid. Throws file system errors if the key
+   * cannot be read.
+   */
+  constructor(runtime: Runtime, store: RunKeyStore, end: (entry: Entry) => void) {
+    this.#runtime = runtime
+    this.#store = store
+    this.#end = end
+    this.#key = store.read()
+  }
+
+  /**
+   * The token of the attempt that is under way, the same each time; undefined if there is none, or if its runner's runs
+   * have no rights. Throws RunKeyFailure if the first key cannot be written.
+   */
+  tokenOf({ value, context }: RunRequestSnapshot): string | undefined {
+    const { id, attempt, offered_to } = context
+    if (!isWorking(value) || this.#rightsOf(offered_to).length === 0) return undefined
+    this.#key ??= this.#store.make()
+    const digits = id.slice(ID_PREFIX.length)
+    return `${RUN_TOKEN_PREFIX}${digits}_${attempt}_${this.#proof(this.#key, id, attempt)}`
+  }
+
+  /** Reads nothing of the request unless this service has made the token. */
+  find(token: string): Entry | undefined {
+    const [, digits, number, given] = RUN_TOKEN.exec(token) ?? []
+    if (digits === undefined || this.#key === undefined) return undefined
+    const id = `${ID_PREFIX}${digits}`
+    const attempt = Number(number)
+    const proof = this.#proof(this.#key, id, attempt)
+    if (!timingSafeEqual(Buffer.from(proof, 'latin1'), Buffer.from(given!, 'latin1'))) return undefined
+    const known = this.#inUse.get(id)
+    if (known !== undefined) return known.attempt === attempt ? known.entry : undefined
+    const snapshot = readable(() => this.#runtime.read({ kind: 'run_request', id }))
+    return snapshot === undefined ? undefined : this.#take(snapshot, attempt)
+  }
+
+  /** Ends the tokens that a committed step makes invalid. */
+  follow({ ref: { kind, id }, after }: CommittedStep): void {
+    if (kind === 'run_request') {
+      const known = this.#inUse.get(id)
+      if (known !== undefined && !isAttempt(after, known.attempt)) this.#drop(id, known)
+    } else if (kind === 'runner') {
+      const rights = rightsOfRuns(after)
+      for (const request of this.#byRunner.get(id) ?? []) {
+        const known = this.#inUse.get(request)!
+        // Streams were opened with the rights of then, so they end even if there are others now.
+        if (known.rights.join() !== rights.join()) this.#drop(request, known)
+      }
+    }
+  }
+
+  #take(snapshot: RunRequestSnapshot, attempt: number): Entry | undefined {
+    const { id, project, offered_to: runnerId } = snapshot.context
+    const rights = this.#rightsOf(runnerId)
+    if (!isAttempt(snapshot, attempt) || runnerId === undefined || rights.length === 0) return undefined
+    const name = `run:${id}`
+    const by = { id, name }
+    const of = { projects: new Set([project]), run: { attempt, runnerId }, expiresAtMs: undefined }
+    const entry = newEntry({ kind: 'run', id, name, by, rights: new Set(rights), ...of })
+    this.#inUse.set(id, { entry, attempt, runnerId, rights })
+    const requests = this.#byRunner.get(runnerId) ?? new Set()
+    this.#byRunner.set(runnerId, requests.add(id))
+    return entry
+  }
+
+  #drop(id: string, { entry, runnerId }: InUse): void {
+    this.#inUse.delete(id)
+    const requests = this.#byRunner.get(runnerId)
+    requests?.delete(id)
+    if (requests?.size === 0) this.#byRunner.delete(runnerId)
+    this.#end(entry)
+  }
+
+  #rightsOf(runnerId: string | undefined): readonly RunRight[] {
+    if (runnerId === undefined) return []
+    return rightsOfRuns(readable(() => this.#runtime.read({ kind: 'runner', id: runnerId })))
+  }
+
+  /** A restored log has another epoch, so that even a key that was copied beside it admits nobody from before. */
+  #proof(key: Buffer, id: string, attempt: number): string {
+    const { epoch } = this.#runtime.journal
+    return createHmac('sha256', key).update(`${epoch}\n${id}\n${attempt}`).digest('base64url')
+  }
+}
+
+function isAttempt({ value, context }: RunRequestSnapshot, attempt: number): boolean {
+  return isWorking(value) && context.attempt === attempt
+}
+
+/** None of a removed or unknown runner. */
+function rightsOfRuns(runner: SnapshotOf<any> | undefined): readonly RunRight[] {
+  return runner === undefined || runner.value === 'removed' ? [] : runner.context.run_rights
+}
