@@ -1,6 +1,6 @@
 /**
  * A run's command: a shell in its own process group, so that a stop reaches everything it started. The request goes to
- * its standard input; the service's credentials never reach it.
+ * its standard input; of the service's credentials only its own token reaches it, if it has one.
  */
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'
@@ -8,6 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { BriefFiles } from './brief.ts'
 import type { ExecutionRequest } from './execution-request.ts'
 import { statusOf } from './process-status.ts'
+import type { RunAccess } from './run-token.ts'
 import type { MajorTasks } from './service-limits.ts'
 
 /** How long output may still arrive after a command and its process group are gone, in milliseconds. */
@@ -56,16 +57,22 @@ interface CommandOptions {
   readonly leftoverGraceMs: number
 }
 
+interface CommandGiven {
+  readonly runnerId: string
+  readonly brief: BriefFiles | undefined
+  readonly majorTasks: MajorTasks
+  readonly access: RunAccess | undefined
+}
+
 /**
- * The environment of a command: the runner's own without `ENGINE_*` (the service's address and token), plus the run's
- * identity, W3C trace context for tools that continue traces, and the limits on maintenance.
+ * The environment of a command: the runner's own without `ENGINE_*` (the service's address and the runner's token),
+ * plus the run's identity, W3C trace context for tools that continue traces, and the limits on maintenance. If the run
+ * has a token, it and the address are where `intendant` looks for them.
  */
 export function commandEnvironment(
   environment: NodeJS.ProcessEnv,
   request: ExecutionRequest,
-  runnerId: string,
-  brief: BriefFiles | undefined,
-  majorTasks: MajorTasks,
+  { runnerId, brief, majorTasks, access }: CommandGiven,
 ): NodeJS.ProcessEnv {
   const kept = Object.entries(environment).filter(([name]) => !name.startsWith('ENGINE_') && name !== 'TRACEPARENT')
   const given: NodeJS.ProcessEnv = {
@@ -76,6 +83,10 @@ export function commandEnvironment(
     INTENDANT_PROJECT: request.project.key,
     INTENDANT_ENTRY_EVENT: request.engine.entry_event,
     INTENDANT_THROTTLE: request.engine.throttle,
+  }
+  if (access !== undefined) {
+    given.ENGINE_URL = access.url
+    given.ENGINE_TOKEN = access.token
   }
   if (brief !== undefined) {
     given.INTENDANT_BRIEF_FILE = brief.brief

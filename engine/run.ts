@@ -26,6 +26,7 @@ import {
 } from './result.ts'
 import type { RunEnd, RunOptions } from './run-options.ts'
 import { type Cancel, concernsRun, RunPosts } from './run-posts.ts'
+import { hiding, runTokenIn } from './run-token.ts'
 import type { MajorTasks } from './service-limits.ts'
 import { Sessions } from './sessions.ts'
 import { type Stop, Unreported } from './stop.ts'
@@ -55,6 +56,8 @@ export class Run {
   /** The command ended by itself, before any stop. */
   #hasEnded = false
   #brief: BriefFiles | undefined
+  /** What the command may call the service with. */
+  #token: string | undefined
   #findings: Findings | undefined
   #said: Record<string, unknown> | undefined
   readonly #unread: UnreadLines
@@ -218,6 +221,7 @@ export class Run {
   async #start(): Promise<string | undefined> {
     try {
       const said = await this.#posts.move('started', {})
+      this.#token = runTokenIn(said)
       const id = said.run_request?.engine_run_id
       return typeof id === 'string' ? id : undefined
     } catch (error) {
@@ -246,14 +250,8 @@ export class Run {
   }
 
   async #settle(end: CommandEnd, engineRunId: string | undefined): Promise<RunEnd> {
-    const story: CommandStory = {
-      request: this.#request,
-      engineRunId,
-      end,
-      said: this.#said,
-      stderrTail: this.#stderrTail,
-      at: occurredAt(),
-    }
+    const what = { request: this.#request, engineRunId, end, said: this.#said, stderrTail: this.#stderrTail }
+    const story: CommandStory = { ...what, at: occurredAt() }
     const failure = await this.#verdict.settle(failureOf(story) ?? this.#unread.result, story)
     if (this.#stop !== undefined) return await this.#settleStopped(this.#stop)
     if (failure !== undefined) {
@@ -292,13 +290,15 @@ export class Run {
   }
 
   async #runCommand(majorTasks: MajorTasks): Promise<CommandEnd> {
-    const stdout = new LineReader((lines) => this.#stdout(lines))
-    const stderr = new LineReader((lines) => this.#stderr(lines))
-    const { runnerId, environment, command, cwd, stopGraceMs } = this.#options
+    const token = this.#token
+    const stdout = new LineReader(hiding(token, (lines) => this.#stdout(lines)))
+    const stderr = new LineReader(hiding(token, (lines) => this.#stderr(lines)))
+    const { client, runnerId, environment, command, cwd, stopGraceMs } = this.#options
+    const access = token === undefined ? undefined : { url: client.url, token }
     this.#command = startCommand({
       command,
       ...(cwd === undefined ? {} : { cwd }),
-      environment: commandEnvironment(environment, this.#request, runnerId, this.#brief, majorTasks),
+      environment: commandEnvironment(environment, this.#request, { runnerId, brief: this.#brief, majorTasks, access }),
       input: `${JSON.stringify(this.#request)}\n`,
       onStdout: (chunk) => stdout.push(chunk),
       onStderr: (chunk) => stderr.push(chunk),

@@ -80,6 +80,29 @@ t.test('the command gets the request on its input and neither ENGINE_* nor the t
   t.match(text, 'INTENDANT_REQUEST_ID=runreq_env')
 })
 
+t.test(
+  'a command whose run has a token finds the service with it, and what it prints of it is not posted',
+  async (t) => {
+    const token = `irt_${'0'.repeat(24)}_1_${'Ab-_'.repeat(10)}xyz`
+    const command = `cat; env; printf '{"event_type":"note_taken","payload":{"said":"%s"}}\\n' "$ENGINE_TOKEN"
+    echo "$ENGINE_TOKEN" >&2; [ "$ENGINE_TOKEN" = ${token} ] || exit 2; exit 3`
+    const { service, runner, logs } = await hired(t, command)
+    service.answers.set('runreq_own', { run_token: token })
+    service.offer(executionRequest('runreq_own'))
+    t.same(await runner.finished, ['failed'])
+    t.match(service.said('failed')[0]!.body, { code: 'exit_3', message: /irt_\.\.\./ })
+    const text = service
+      .events()
+      .map((event) => event.payload.text ?? event.payload.said)
+      .join('')
+    t.match(text, `ENGINE_URL=${service.client.url}\n`)
+    t.match(text, /ENGINE_TOKEN=irt_\.\.\.\n/)
+    t.equal(service.events().find((event) => event.event_type === 'note_taken').payload.said, 'irt_...')
+    t.notMatch(JSON.stringify([service.posts, logs]), token, 'neither in a post nor in the log of the runner')
+    t.notMatch(text, /ENGINE_HOME|t0ken-of-laptop/)
+  },
+)
+
 t.test('a failing command fails the run, with its exit code and the end of its standard error', async (t) => {
   const { service, runner } = await hired(t, 'echo no such luck >&2; exit 3')
   service.offer(executionRequest('runreq_f'))
