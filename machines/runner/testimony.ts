@@ -24,7 +24,8 @@ export const runnerTestimony: Testimony<RunnerContext> = {
   },
   claims: (aspect, { payload }) => {
     if (aspect === 'state') return { state: payload.state }
-    if (aspect === 'terms') return members(payload, ...SETTABLE)
+    // Events of older versions do not name the rights of runs, which had none.
+    if (aspect === 'terms') return { ...members(payload, ...SETTABLE), run_rights: payload.run_rights ?? [] }
     if (aspect === 'limit') return { limited_until: payload.limited?.until ?? null }
     return aspect === 'presence' ? { online: payload.presence === 'online' } : {}
   },

@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { RIGHTS, ROLES } from '../../machines/rights.ts'
 import { rightsOf } from '../../runtime/access/rights.ts'
+import { underWay } from '../http/run-token-harness.ts'
 import { raw, startTestService, type TestService } from '../http/service-harness.ts'
 import { Random } from '../random.ts'
 import { Connection } from './connection.ts'
@@ -88,6 +89,27 @@ t.test(
     t.match((await s.call('GET', '/metrics')).body, /intendant_tokens_active 1\n/)
   },
 )
+
+t.test('forged tokens of runs are answered 401, whichever run, attempt and proof they state', async (t) => {
+  const { s, token } = await underWay(t)
+  const { port } = s.service
+  const bearer = (text: string): string => `Authorization: Bearer ${text}\r\n`
+  const proofAt = token.lastIndexOf('_1_') + 3
+  const forged: string[] = [`${token}=`, `itd_${token.slice(4)}`, token.slice(4), token.replace('_1_', '_-1_')]
+  for (let i = 0; i < token.length; i++) {
+    for (const other of ['A', '_', '0'])
+      if (token[i] !== other) forged.push(`${token.slice(0, i)}${other}${token.slice(i + 1)}`)
+    forged.push(token.slice(0, i), `${token.slice(0, i)}${token.slice(i + 1)}`)
+  }
+  for (let n = 0; n < 3_000; n++) {
+    const proof = randomBytes(32).toString('base64url')
+    forged.push(`${token.slice(0, proofAt)}${proof}`, `irt_${randomBytes(12).toString('hex')}_${n}_${proof}`)
+  }
+  for (const attempt of ['0', '00', '1e0', '+1', '1.0', '2', '999999999', '99999999999999999999', 'NaN', ''])
+    forged.push(token.replace('_1_', `_${attempt}_`))
+  t.same([...(await statusesOf(port, forged.map(bearer)))], [[401, forged.length]])
+  t.same([...(await statusesOf(port, [bearer(token)]))], [[200, 1]])
+})
 
 t.test('two Authorization headers let nobody in, whichever comes first', async (t) => {
   const s = await startTestService(t)

@@ -161,7 +161,7 @@ export class World {
     const note = (name: string, value: Scalar): void => {
       if (typeof value === 'string') {
         if (value.length === 0 || value.length > 200 || !/^[\x21-\x7e]+$/.test(value)) return
-        if (this.#protected.has(value) || value.includes('MARK') || value.startsWith('itd_')) return
+        if (this.#protected.has(value) || value.includes('MARK') || /^i(td|rt)_/.test(value)) return
       }
       tenant.pool.put(name, value)
       this.shared.put(name, value)

@@ -12,6 +12,7 @@ import { ROLE_RIGHTS } from '../../runtime/access/rights.ts'
 import { AdvanceablePlatform } from '../platforms/advanceable.ts'
 import { until } from '../until.ts'
 import { accessTable } from './access-table.ts'
+import { RUN_RIGHTS, underWay } from './run-token-harness.ts'
 import { raw, startTestService, type TestService } from './service-harness.ts'
 
 /** The route list of a service like the one under test. */
@@ -79,8 +80,8 @@ t.test('the access check remembers only the most recent valid tokens, and rememb
   t.end()
 })
 
-t.test('every endpoint lets in exactly the roles and runners that the access table names', async (t) => {
-  const s = await startTestService(t)
+t.test('every endpoint lets in exactly the roles, runners and runs that the access table names', async (t) => {
+  const { s, token: runToken } = await underWay(t)
   await s.project('greeter')
   const runnerToken = await s.runner('somebody')
   const otherRunner = await s.runner('somebody-else')
@@ -88,7 +89,7 @@ t.test('every endpoint lets in exactly the roles and runners that the access tab
   for (const role of ROLES) tokens.set(role, await s.token(role, { roles: [role] }))
   for (const route of routesOf(s)) {
     const name = `${route.method} ${route.path}`
-    const { right, orRight, runner } = route.access
+    const { right, orRight, runner, isClosedToRuns = false } = route.access
     const nobody = await ask(s, route, null)
     if (right === 'none') {
       t.not(nobody.status, 401, `${name} needs no token`)
@@ -102,6 +103,9 @@ t.test('every endpoint lets in exactly the roles and runners that the access tab
       const { status } = await ask(s, route, tokens.get(role)!)
       t.equal(status === 403, !isAllowed, `${name} as ${role}: ${status}`)
     }
+    const mayRun = right === 'any' || (RUN_RIGHTS.includes(right) && !isClosedToRuns)
+    const { status: ofRun } = await ask(s, route, runToken)
+    t.equal(ofRun === 403, !mayRun, `${name} as a run: ${ofRun}`)
     const own = await ask(s, route, runnerToken, pathOf(route, 'somebody'))
     t.equal(own.status === 403, runner === undefined && right !== 'any', `${name} as a runner: ${own.status}`)
     if (runner === 'own' && route.path.includes(':runner_id')) {

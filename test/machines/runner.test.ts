@@ -116,6 +116,9 @@ t.test('runs get no rights unless they are given, and a runner of an older versi
     value: 'registered',
     context: { ...older, run_rights: [] },
   })
+  const { claims } = module.testimony!
+  const told = claims('terms', { event_type: 'runner_updated', payload: { labels: [], capacity: 1 } } as any)
+  t.match(told, { run_rights: [] }, 'as the events of an older version say')
   t.end()
 })
 
