@@ -46,7 +46,8 @@ async function live(call: Call): Promise<Made> {
   await call('PUT', '/api/projects/demo/charter', { mission: 'To be upgraded.' })
   await call('POST', '/api/projects', { key: 'old', name: 'Old' })
   await call('PATCH', '/api/projects/old', { archived: true })
-  const runner = (await call('POST', '/api/runners', { id: 'r1', allowed_projects: ['demo'], capacity: 20 })).token
+  const first = { id: 'r1', allowed_projects: ['demo'], capacity: 20, run_rights: ['view', 'work.submit'] }
+  const runner = (await call('POST', '/api/runners', first)).token
   const loser = (await call('POST', '/api/runners', { id: 'r2', allowed_projects: ['*'], labels: ['l'] })).token
   await call('POST', '/api/runners', { id: 'r3', name: 'Third' })
   await call('PATCH', '/api/runners/r3', { draining: true })
