@@ -34,6 +34,8 @@ export class Clone {
   readonly #stop: StopRequest
   readonly #remote: string | undefined
   readonly #trunk: string | undefined
+  /** Git's own folder, which all worktrees of the clone share; undefined until it was needed. */
+  #folder: string | undefined
 
   constructor({ git, settings, report, stop }: CloneOptions) {
     this.path = settings.repository
@@ -100,13 +102,12 @@ export class Clone {
   }
 
   async #inTurn<T>(name: string, how: How, act: (isHeld: boolean) => T | Promise<T>): Promise<T> {
-    let folder: string
     try {
-      folder = this.run('rev-parse', '--git-common-dir')
+      this.#folder ??= this.run('rev-parse', '--git-common-dir')
     } catch {
       return await act(false)
     }
-    const lock = resolve(this.path, folder, name)
+    const lock = resolve(this.path, this.#folder, name)
     return await withCloneLock({ ...how, lock, note: (why) => this.#report.note(why) }, act)
   }
 

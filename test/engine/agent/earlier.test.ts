@@ -3,7 +3,20 @@ import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { assertTidy, elsewhere, git, gitThat, KILLED_PUSH, landing, type Place, run, said, task, WHO } from './place.ts'
+import {
+  assertTidy,
+  elsewhere,
+  git,
+  gitThat,
+  KILLED_PUSH,
+  landing,
+  type Place,
+  run,
+  runAsProcess,
+  said,
+  task,
+  WHO,
+} from './place.ts'
 
 const next = { ...task(), attempt: 2 }
 const COMMIT = `git add --all; git ${WHO.join(' ')} commit --quiet -m mine`
@@ -26,12 +39,12 @@ t.test(
     for (const [deed, AGENT] of Object.entries(deeds)) {
       const { at, remote, lands, trunk } = landing(t)
       // As if the runner had been killed with the report in its hands.
-      t.match(said(t, run(at, task(), { ...lands, AGENT }), 'task_run_completed'), [{ landed: true }])
+      t.match(said(t, await run(at, task(), { ...lands, AGENT }), 'task_run_completed'), [{ landed: true }])
       const made = trunk()
       t.equal(git(remote, 'branch', '--list', 'intendant/*'), '', 'landed work needs no branch')
       t.match(git(remote, 'log', '-1', '--format=%s|%b', 'main'), /^Say hello\|Intendant-Request: runreq_1/)
       for (const REPOSITORY of [at.repository, otherClone(at, remote)]) {
-        const again = run(at, next, { ...lands, AGENT, REPOSITORY })
+        const again = await run(at, next, { ...lands, AGENT, REPOSITORY })
         t.equal(again.code, 0)
         t.match(
           said(t, again, 'task_run_completed'),
@@ -56,9 +69,9 @@ t.test(
 
 t.test('so does that of one that was killed during its push, and removes the branch that is on trunk', async (t) => {
   const { at, remote, lands, trunk } = landing(t)
-  run(at, task(), { ...lands, AGENT: 'echo mine > y', PATH: gitThat(at, 'push', KILLED_PUSH(true)) })
+  runAsProcess(at, task(), { ...lands, AGENT: 'echo mine > y', PATH: gitThat(at, 'push', KILLED_PUSH(true)) })
   const made = trunk()
-  const again = run(at, next, { ...lands, AGENT: 'echo again > z' })
+  const again = await run(at, next, { ...lands, AGENT: 'echo again > z' })
   t.equal(again.code, 0)
   t.match(said(t, again, 'task_run_completed'), [{ landed: true, preservation_ref: made }])
   t.equal(git(remote, 'branch', '--list', 'intendant/*'), '')
@@ -67,19 +80,19 @@ t.test('so does that of one that was killed during its push, and removes the bra
 
 t.test('what has landed is found beyond the end of a shallow clone, or the run does not begin', async (t) => {
   const { at, remote, lands, trunk } = landing(t)
-  run(at, task(), { ...lands, AGENT: 'echo mine > y' })
+  await run(at, task(), { ...lands, AGENT: 'echo mine > y' })
   const made = trunk()
   execFileSync('/bin/sh', ['-c', elsewhere(at, remote, 'echo o > o')])
   const shallow = { ...lands, REPOSITORY: otherClone(at, remote, '--depth', '1'), AGENT: 'echo again > z' }
   const PATH = gitThat(at, '--unshallow', 'echo no network >&2; exit 1')
-  t.match(run(at, next, { ...shallow, PATH }).lines, [{ failure: { class: 'dispatch', code: 'fetch_failed' } }])
-  t.match(said(t, run(at, next, shallow), 'task_run_completed'), [{ landed: true, preservation_ref: made }])
+  t.match((await run(at, next, { ...shallow, PATH })).lines, [{ failure: { class: 'dispatch', code: 'fetch_failed' } }])
+  t.match(said(t, await run(at, next, shallow), 'task_run_completed'), [{ landed: true, preservation_ref: made }])
 })
 
 t.test('an earlier attempt that lands while the next one works is what has landed, and nothing is lost', async (t) => {
   const { at, remote, lands } = landing(t)
   const late = `echo mine > y; git add --all; git ${WHO.join(' ')} commit -qm y -m 'Intendant-Request: runreq_1'; echo o > o`
-  const again = run(at, next, { ...lands, AGENT: `echo again > z; ${elsewhere(at, remote, late)}` })
+  const again = await run(at, next, { ...lands, AGENT: `echo again > z; ${elsewhere(at, remote, late)}` })
   const ref = 'origin/intendant/runreq_1-2'
   t.match(said(t, again, 'task_run_completed'), [
     { landed: true, preservation_ref: git(remote, 'rev-parse', 'main~1'), summary: new RegExp(`meanwhile.*${ref}`) },
@@ -91,8 +104,8 @@ t.test('an earlier attempt that lands while the next one works is what has lande
 
 t.test('work of an earlier attempt that is not on trunk does not count as landed', async (t) => {
   const { at, lands, trunk } = landing(t)
-  run(at, task(), { ...lands, AGENT: 'echo mine > y', GATE: 'false' })
-  const again = run(at, next, { ...lands, AGENT: 'echo again > z' })
+  await run(at, task(), { ...lands, AGENT: 'echo mine > y', GATE: 'false' })
+  const again = await run(at, next, { ...lands, AGENT: 'echo again > z' })
   t.match(said(t, again, 'task_run_completed'), [{ landed: true, preservation_ref: trunk() }])
   t.equal(git(at.repository, 'show', 'origin/main:z'), 'again')
 })
@@ -100,7 +113,7 @@ t.test('work of an earlier attempt that is not on trunk does not count as landed
 t.test('the commit that names a request is refused by a trunk like any other, and trunk stays as it is', async (t) => {
   const { at, remote, lands, trunk } = landing(t)
   writeFileSync(join(remote, 'hooks', 'update'), '#!/bin/sh\ntest "$1" != refs/heads/main\n', { mode: 0o755 })
-  const barred = run(at, task(), { ...lands, AGENT: `echo mine > y; ${COMMIT}` })
+  const barred = await run(at, task(), { ...lands, AGENT: `echo mine > y; ${COMMIT}` })
   t.match(said(t, barred, 'task_run_completed'), [{ land_blocked: 'git_failed', preservation_ref: /runreq_1-1$/ }])
   t.equal(trunk(), at.base)
   assertTidy(t, at)

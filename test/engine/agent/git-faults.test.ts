@@ -13,6 +13,7 @@ import {
   place,
   remoteOf,
   run,
+  runAsProcess,
   said,
   task,
   WHO,
@@ -41,14 +42,14 @@ function givenUp(test: Test, done: Done): Record<string, any> {
   return completed!
 }
 
-t.test('stale git locks are removed, and the work is on its branch and lands', (t) => {
+t.test('stale git locks are removed, and the work is on its branch and lands', async (t) => {
   const { at, remote, lands } = landing(t)
-  const done = run(at, task(), { ...lands, AGENT: `echo x > y\n${LOCKS}`, GATE: LOCKS })
+  const done = await run(at, task(), { ...lands, AGENT: `echo x > y\n${LOCKS}`, GATE: LOCKS })
   isPlain(t, done)
   t.match(said(t, done, 'task_run_completed'), [{ verdict: 'complete', landed: true }])
   t.equal(git(remote, 'show', 'main:y'), 'x')
   assertTidy(t, at)
-  const failed = run(at, { ...task(), attempt: 2 }, { AGENT: `echo x > z\n${LOCKS}\necho no credit; exit 9` })
+  const failed = await run(at, { ...task(), attempt: 2 }, { AGENT: `echo x > z\n${LOCKS}\necho no credit; exit 9` })
   isPlain(t, failed)
   const ref = 'intendant/runreq_1-2'
   t.match(said(t, failed, 'task_run_completed'), [
@@ -56,19 +57,17 @@ t.test('stale git locks are removed, and the work is on its branch and lands', (
   ])
   t.equal(git(at.repository, 'show', `${ref}:z`), 'x')
   assertTidy(t, at)
-  t.end()
 })
 
-t.test('a lock that the agent’s own background git still holds is waited for', (t) => {
+t.test('a lock that the agent’s own background git still holds is waited for', async (t) => {
   const at = place(t)
   const lock = '"$(git rev-parse --git-dir)/index.lock"'
   const AGENT = `echo x > y; touch ${lock}; { sleep 0.5; rm ${lock} && touch ${at.folder}/let-go; } > /dev/null 2>&1 &`
-  t.match(said(t, run(at, task(), { AGENT }), 'task_run_completed'), [
+  t.match(said(t, await run(at, task(), { AGENT }), 'task_run_completed'), [
     { verdict: 'complete', preservation_ref: BRANCH },
   ])
   t.ok(existsSync(join(at.folder, 'let-go')))
   assertTidy(t, at)
-  t.end()
 })
 
 for (const [what, AGENT] of [
@@ -80,23 +79,22 @@ for (const [what, AGENT] of [
   ['removes the git folder of its worktree', 'echo x > y; rm -r "$(git rev-parse --git-dir)"'],
   ['leaves an index that cannot be read', 'echo x > y; echo no index > "$(git rev-parse --git-dir)/index"'],
 ] as const)
-  t.test(`if the agent ${what}, the run fails with the path of the worktree, which is kept`, (t) => {
+  t.test(`if the agent ${what}, the run fails with the path of the worktree, which is kept`, async (t) => {
     const at = place(t)
     // A git that searches for a repository above the worktree would find this one, and must leave it alone.
     git(at.folder, 'init', '--quiet', join(at.folder, 'tmp'))
-    const { detail, worktree, failure_class, ...rest } = givenUp(t, run(at, task(), { AGENT, GATE: 'true' }))
+    const { detail, worktree, failure_class, ...rest } = givenUp(t, await run(at, task(), { AGENT, GATE: 'true' }))
     t.equal(failure_class, 'execution')
     t.match(detail, `; the work is in ${worktree}`)
     t.equal(readFileSync(join(worktree, 'y'), 'utf8'), 'x\n')
     t.notOk('preservation_ref' in rest)
     t.equal(git(at.repository, 'rev-parse', BRANCH), at.base)
     t.equal(git(join(at.folder, 'tmp'), 'status', '--porcelain', '--untracked-files=no'), '')
-    t.end()
   })
 
-t.test('files that git cannot commit stay in the worktree, and everything else is on the branch', (t) => {
+t.test('files that git cannot commit stay in the worktree, and everything else is on the branch', async (t) => {
   const { at, remote, lands, trunk } = landing(t)
-  const done = run(at, task(), { ...lands, AGENT: 'echo x > y; git init -q sub; echo in > sub/s', GATE: 'true' })
+  const done = await run(at, task(), { ...lands, AGENT: 'echo x > y; git init -q sub; echo in > sub/s', GATE: 'true' })
   isPlain(t, done)
   const [completed] = said(t, done, 'task_run_completed')
   t.match(completed, {
@@ -108,29 +106,27 @@ t.test('files that git cannot commit stay in the worktree, and everything else i
   t.equal(readFileSync(join(left!, 'sub', 's'), 'utf8'), 'in\n')
   t.equal(git(remote, 'show', `${BRANCH}:y`), 'x')
   t.equal(trunk(), at.base)
-  const all = givenUp(t, run(at, { ...task(), attempt: 2 }, { AGENT: 'git init -q sub; echo in > sub/s' }))
+  const all = givenUp(t, await run(at, { ...task(), attempt: 2 }, { AGENT: 'git init -q sub; echo in > sub/s' }))
   t.equal(readFileSync(join(all.worktree, 'sub', 's'), 'utf8'), 'in\n')
-  t.end()
 })
 
-t.test('a worktree that the agent or a gate has removed fails the run, and committed work is kept', (t) => {
+t.test('a worktree that the agent or a gate has removed fails the run, and committed work is kept', async (t) => {
   const at = place(t)
   const AGENT = `echo w > w; git add w; git ${who} commit -qm w; rm -rf "$PWD"`
-  const gone = givenUp(t, run(at, task(), { AGENT }))
+  const gone = givenUp(t, await run(at, task(), { AGENT }))
   t.match(gone, { preservation_ref: BRANCH, detail: `; ${gone.worktree} is gone` })
   t.equal(git(at.repository, 'show', `${BRANCH}:w`), 'w', 'its commits are kept')
   assertTidy(t, at)
-  const gated = givenUp(t, run(at, { ...task(), attempt: 2 }, { AGENT: 'echo x > y', GATE: 'rm .git' }))
+  const gated = givenUp(t, await run(at, { ...task(), attempt: 2 }, { AGENT: 'echo x > y', GATE: 'rm .git' }))
   t.match(gated, { preservation_ref: 'intendant/runreq_1-2', detail: /; the work is in intendant\/runreq_1-2$/ })
   t.equal(git(at.repository, 'show', 'intendant/runreq_1-2:y'), 'x')
   const again = { ...task({ base_ref: 'intendant/runreq_1-2' }), attempt: 3 }
-  const before = givenUp(t, run(at, again, { AGENT: `touch ${at.folder}/launched`, GATE: 'rm .git' }))
+  const before = givenUp(t, await run(at, again, { AGENT: `touch ${at.folder}/launched`, GATE: 'rm .git' }))
   t.equal(before.failure_class, 'dispatch', 'the run did not start')
   t.notOk(existsSync(join(at.folder, 'launched')))
-  t.end()
 })
 
-t.test('work is kept although the agent renames its branch, starts another history or amends the base', (t) => {
+t.test('work is kept although the agent renames its branch, starts another history or amends the base', async (t) => {
   const { at, remote, lands, trunk } = landing(t)
   const tries = [
     'git branch -m mine; echo x > y',
@@ -138,86 +134,89 @@ t.test('work is kept although the agent renames its branch, starts another histo
     `echo x > y; git add y; git ${who} commit -q --amend -m mine`,
   ]
   for (const [i, AGENT] of tries.entries()) {
-    const done = run(at, { ...task(), attempt: i + 1 }, { PUSH: 'origin', AGENT })
+    const done = await run(at, { ...task(), attempt: i + 1 }, { PUSH: 'origin', AGENT })
     isPlain(t, done)
     t.match(said(t, done, 'task_run_completed'), [
       { verdict: 'complete', preservation_ref: `origin/intendant/runreq_1-${i + 1}` },
     ])
     t.equal(git(remote, 'show', `intendant/runreq_1-${i + 1}:y`), 'x')
   }
-  const amended = run(at, { ...task(), attempt: 4 }, { ...lands, AGENT: tries[2]! })
+  const amended = await run(at, { ...task(), attempt: 4 }, { ...lands, AGENT: tries[2]! })
   isPlain(t, amended)
   t.match(said(t, amended, 'task_run_completed'), [
     { verdict: 'complete', land_blocked: 'git_failed', summary: /unrelated histories\)$/ },
   ])
   t.equal(trunk(), at.base)
   assertTidy(t, at)
-  t.end()
 })
 
-t.test("an agent's stash that was not popped is on the branch, and does not land", (t) => {
+t.test("an agent's stash that was not popped is on the branch, and does not land", async (t) => {
   const { at, remote, lands, trunk } = landing(t)
   const stash = `git ${who} stash --quiet --include-untracked`
-  const all = run(at, task(), { ...lands, AGENT: `echo x > y; echo z > README; ${stash}` })
+  const all = await run(at, task(), { ...lands, AGENT: `echo x > y; echo z > README; ${stash}` })
   const diagnosis = 'the agent left a stash unfinished'
   t.match(said(t, all, 'task_run_completed'), [{ verdict: 'defect', diagnosis, preservation_ref: `origin/${BRANCH}` }])
   t.equal(git(remote, 'show', `${BRANCH}:y`), 'x')
   t.equal(git(remote, 'show', `${BRANCH}:README`), 'z')
   t.equal(trunk(), at.base)
-  const aside = run(at, { ...task(), attempt: 2 }, { ...lands, AGENT: `echo x > y; ${stash}; echo v > v; echo done` })
+  const aside = await run(
+    at,
+    { ...task(), attempt: 2 },
+    { ...lands, AGENT: `echo x > y; ${stash}; echo v > v; echo done` },
+  )
   const stashed = git(at.repository, 'rev-parse', 'stash@{0}')
   const summary = `done (stashed, and not in it: ${stashed} in ${at.repository})`
   t.match(said(t, aside, 'task_run_completed'), [{ verdict: 'complete', landed: true, summary }])
-  const back = run(
+  const back = await run(
     at,
     { ...task(), request_id: 'runreq_2' },
     { ...lands, AGENT: `echo x > y; ${stash}; git stash pop -q; echo done` },
   )
   t.match(said(t, back, 'task_run_completed'), [{ verdict: 'complete', landed: true, summary: 'done' }])
   assertTidy(t, at)
-  t.end()
 })
 
-t.test('missing or unusable folders, bases and remotes fail the run in one line before anything is done', (t) => {
+t.test('missing or unusable folders, bases and remotes fail the run in one line before anything is done', async (t) => {
   const at = place(t)
   writeFileSync(join(at.folder, 'file'), '')
   mkdirSync(join(at.folder, 'empty'))
-  const failure = (environment: Record<string, string>, more: Record<string, unknown> = {}) => {
-    const done = run(at, task(more), { AGENT: 'true', ...environment })
+  const failure = async (environment: Record<string, string>, more: Record<string, unknown> = {}) => {
+    const done = await run(at, task(more), { AGENT: 'true', ...environment })
     isPlain(t, done)
     t.match([done.code, done.lines.length], [1, 1])
     t.match(done.lines[0], { failure: { class: 'dispatch', message: /^.+$/ } })
     return done.lines[0]!.failure
   }
-  t.match(failure({ REPOSITORY: '' }), { code: 'not_configured' })
-  t.match(failure({ AGENT: '' }), { code: 'not_configured' })
+  t.match(await failure({ REPOSITORY: '' }), { code: 'not_configured' })
+  t.match(await failure({ AGENT: '' }), { code: 'not_configured' })
   for (const name of ['nowhere', 'empty', 'file'])
-    t.match(failure({ REPOSITORY: join(at.folder, name) }), { code: 'no_repository', message: name })
-  t.match(failure({}, { base_ref: 'no..such' }), { code: 'unknown_base', message: 'no..such' })
-  t.match(failure({ PUSH: 'nowhere', LAND: 'main' }), { code: 'fetch_failed', message: 'nowhere' })
+    t.match(await failure({ REPOSITORY: join(at.folder, name) }), { code: 'no_repository', message: name })
+  t.match(await failure({}, { base_ref: 'no..such' }), { code: 'unknown_base', message: 'no..such' })
+  t.match(await failure({ PUSH: 'nowhere', LAND: 'main' }), { code: 'fetch_failed', message: 'nowhere' })
   remoteOf(at)
-  t.match(failure({ PUSH: 'origin', LAND: 'main' }), { code: 'unknown_base', message: 'origin has no branch main' })
-  t.match(failure({ TRANSCRIPTS: join(at.folder, 'file') }), { code: 'no_folder', message: /file/ })
-  t.match(failure({ TMPDIR: join(at.folder, 'nowhere') }), { code: 'no_folder', message: /nowhere/ })
+  t.match(await failure({ PUSH: 'origin', LAND: 'main' }), {
+    code: 'unknown_base',
+    message: 'origin has no branch main',
+  })
+  t.match(await failure({ TRANSCRIPTS: join(at.folder, 'file') }), { code: 'no_folder', message: /file/ })
+  t.match(await failure({ TMPDIR: join(at.folder, 'nowhere') }), { code: 'no_folder', message: /nowhere/ })
   assertTidy(t, at)
-  t.end()
 })
 
-t.test('a git that is missing or fails early fails the run in one line before anything is done', (t) => {
+t.test('a git that is missing or fails early fails the run in one line before anything is done', async (t) => {
   const at = place(t)
-  const failure = (environment: Record<string, string>) => {
-    const done = run(at, task(), { AGENT: 'true', ...environment })
+  const failure = async (environment: Record<string, string>) => {
+    const done = await run(at, task(), { AGENT: 'true', ...environment })
     isPlain(t, done)
     t.match([done.code, done.lines], [1, [{ failure: { class: 'dispatch', code: 'git_failed' } }]])
     return done.lines[0]?.failure
   }
   const nothing = join(at.folder, 'nothing')
   mkdirSync(nothing)
-  t.match(failure({ PATH: nothing }), { message: /^git cannot be run: .*ENOENT/ })
+  t.match(await failure({ PATH: nothing }), { message: /^git cannot be run: .*ENOENT/ })
   git(at.repository, 'config', 'commit.gpgsign', 'perhaps')
-  t.match(failure({}), { message: /commit\.gpgsign/ })
+  t.match(await failure({}), { message: /commit\.gpgsign/ })
   assertTidy(t, at)
-  t.end()
 })
 
 /** For `--import`: a user without an entry in passwd, as in a container with a numeric user. */
@@ -228,25 +227,24 @@ os.userInfo = () => { throw new Error('uv_os_get_passwd returned ENOENT (no such
 syncBuiltinESMExports()
 `
 
-t.test('a git that is killed is reported with its signal', (t) => {
+t.test('a git that is killed is reported with its signal', async (t) => {
   const { at, lands } = landing(t)
-  const killed = (what: string, attempt: number) => {
+  const killed = async (what: string, attempt: number) => {
     const environment = { ...lands, PATH: gitThat(at, what, 'kill -BUS $$'), AGENT: 'echo x > y' }
-    return said(t, run(at, { ...task(), attempt }, environment), 'task_run_completed')[0]
+    return said(t, await run(at, { ...task(), attempt }, environment), 'task_run_completed')[0]
   }
-  t.match(killed('push', 1), { verdict: 'complete', summary: /git push failed: it was killed by SIGBUS/ })
-  t.match(killed('commit', 2), {
+  t.match(await killed('push', 1), { verdict: 'complete', summary: /git push failed: it was killed by SIGBUS/ })
+  t.match(await killed('commit', 2), {
     verdict: 'runner_error',
     summary: /^git commit was killed by SIGBUS; the work is in /,
   })
-  t.end()
 })
 
 t.test('a user without a name gets a folder for transcripts', (t) => {
   const at = place(t)
   const nameless = join(at.folder, 'nameless.mjs')
   writeFileSync(nameless, NAMELESS)
-  const done = run(at, task(), { AGENT: 'true', TRANSCRIPTS: '', NODE_OPTIONS: `--import=file://${nameless}` })
+  const done = runAsProcess(at, task(), { AGENT: 'true', TRANSCRIPTS: '', NODE_OPTIONS: `--import=file://${nameless}` })
   isPlain(t, done)
   const [started] = said(t, done, 'agent_session_started')
   t.match(started?.source_log_path, `/intendant-transcripts-${process.getuid!()}/`)
@@ -256,47 +254,49 @@ t.test('a user without a name gets a folder for transcripts', (t) => {
 const HOOK = '#!/bin/sh\necho this hook fails >&2; exit 1\n'
 const HOOKS = ['pre-commit', 'commit-msg', 'prepare-commit-msg', 'post-checkout', 'pre-merge-commit', 'post-commit']
 
-t.test('hooks and merge settings of the clone do not affect the command’s own commits', (t) => {
+t.test('hooks and merge settings of the clone do not affect the command’s own commits', async (t) => {
   const { at, remote, lands } = landing(t)
   git(at.repository, 'config', 'merge.ff', 'only')
   for (const name of HOOKS) writeFileSync(join(at.repository, '.git/hooks', name), HOOK, { mode: 0o755 })
-  const done = run(at, task(), { ...lands, AGENT: `echo x > y; ${elsewhere(at, remote, 'echo o > o')}` })
+  const done = await run(at, task(), { ...lands, AGENT: `echo x > y; ${elsewhere(at, remote, 'echo o > o')}` })
   isPlain(t, done)
   t.match(said(t, done, 'task_run_completed'), [{ verdict: 'complete', landed: true }])
   t.equal(git(remote, 'ls-tree', '--name-only', 'main'), 'README\no\ny')
   assertTidy(t, at)
-  const hooked = run(at, { ...task(), attempt: 2 }, { AGENT: `echo x > z; git add z; git ${who} commit -qm z; true` })
+  const hooked = await run(
+    at,
+    { ...task(), attempt: 2 },
+    { AGENT: `echo x > z; git add z; git ${who} commit -qm z; true` },
+  )
   t.match(hooked.stderr, /this hook fails/, 'the agent’s own commits run them')
   // Unlike the others, pre-push runs: Git LFS uploads its objects in it.
   writeFileSync(join(at.repository, '.git/hooks/pre-push'), HOOK, { mode: 0o755 })
-  const barred = run(at, { ...task(), request_id: 'runreq_2' }, { ...lands, AGENT: 'echo x > v' })
+  const barred = await run(at, { ...task(), request_id: 'runreq_2' }, { ...lands, AGENT: 'echo x > v' })
   t.match(said(t, barred, 'task_run_completed'), [{ land_blocked: 'git_failed', summary: /this hook fails/ }])
-  t.end()
 })
 
-t.test('if commits must be signed and cannot be, the agent is not launched', (t) => {
+t.test('if commits must be signed and cannot be, the agent is not launched', async (t) => {
   const at = place(t)
   const signer = join(at.folder, 'signer')
   writeFileSync(signer, '#!/bin/sh\necho no secret key >&2; exit 2\n', { mode: 0o755 })
   git(at.repository, 'config', 'commit.gpgsign', 'yes')
   git(at.repository, 'config', 'gpg.program', signer)
   const AGENT = `touch ${at.folder}/launched; echo x > y`
-  const done = run(at, task(), { AGENT })
+  const done = await run(at, task(), { AGENT })
   isPlain(t, done)
   t.match(done.lines, [
     { failure: { class: 'dispatch', code: 'no_signature', message: /commit\.gpgsign.*gpg failed to sign/ } },
   ])
   t.notOk(existsSync(join(at.folder, 'launched')))
-  const looks = run(at, task({}, { throttle: 'dry_run' }), { AGENT })
+  const looks = await run(at, task({}, { throttle: 'dry_run' }), { AGENT })
   t.match(said(t, looks, 'task_run_completed'), [{ verdict: 'complete' }], 'a dry run commits and signs nothing')
   writeFileSync(signer, '#!/bin/sh\ncat > /dev/null; printf "\\n[GNUPG:] SIG_CREATED \\n" >&2; echo signed\n')
-  t.match(said(t, run(at, task(), { AGENT }), 'task_run_completed'), [{ preservation_ref: BRANCH }])
+  t.match(said(t, await run(at, task(), { AGENT }), 'task_run_completed'), [{ preservation_ref: BRANCH }])
   t.match(git(at.repository, 'cat-file', 'commit', BRANCH), /^gpgsig signed$/m)
   assertTidy(t, at)
-  t.end()
 })
 
-t.test("git's message about a failed worktree is reported", (t) => {
+t.test("git's message about a failed worktree is reported", async (t) => {
   const at = place(t)
   git(at.repository, 'config', 'filter.broken.smudge', 'false')
   git(at.repository, 'config', 'filter.broken.clean', 'cat')
@@ -305,12 +305,11 @@ t.test("git's message about a failed worktree is reported", (t) => {
   writeFileSync(join(at.repository, 'big'), 'big\n')
   git(at.repository, 'add', '--all')
   git(at.repository, ...WHO, 'commit', '--quiet', '-m', 'big')
-  const done = run(at, task(), { AGENT: 'true' })
+  const done = await run(at, task(), { AGENT: 'true' })
   t.match(done.lines, [
     { failure: { class: 'dispatch', code: 'no_worktree', message: /big: smudge filter broken failed/ } },
   ])
   assertTidy(t, at)
-  t.end()
 })
 
 /** For `--import`: a folder without write permission, in which no link can be made. */
@@ -325,7 +324,7 @@ t.test('a run whose lock cannot be created in the clone proceeds without it', (t
   const at = place(t)
   const noLinks = join(at.folder, 'no-links.mjs')
   writeFileSync(noLinks, NO_LINKS)
-  const done = run(at, task(), { AGENT: 'echo x > y', NODE_OPTIONS: `--import=file://${noLinks}` })
+  const done = runAsProcess(at, task(), { AGENT: 'echo x > y', NODE_OPTIONS: `--import=file://${noLinks}` })
   isPlain(t, done)
   t.match(done.stderr, /^ENOENT: /)
   t.match(said(t, done, 'task_run_completed'), [{ verdict: 'complete', preservation_ref: BRANCH }])

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { lives } from '../../children-of.ts'
 import { until } from '../../until.ts'
-import { assertTidy, BRANCH, git, type Place, place, run, startedUnder, task } from './place.ts'
+import { assertTidy, BRANCH, git, type Place, place, runAsProcess, startedUnder, task } from './place.ts'
 
 if (process.platform !== 'linux') {
   t.comment('only Linux says which processes belong to a run')
@@ -67,7 +67,7 @@ t.test('it ends when its command was killed, too, and the next run keeps its wor
   await killed(runner)
   process.kill(command, 'SIGKILL')
   await Promise.all([agent, far].map(isOver))
-  t.equal(run(at, { ...task(), attempt: 2 }, { AGENT: 'true' }).code, 0)
+  t.equal(runAsProcess(at, { ...task(), attempt: 2 }, { AGENT: 'true' }).code, 0)
   t.equal(git(at.repository, 'show', `${BRANCH}:y`), 'mine')
   assertTidy(t, at)
 })
@@ -76,7 +76,7 @@ t.test(
   'a command that was not killed leaves no guard, and what an agent has left is for the runner to end',
   async (t) => {
     const at = place(t)
-    const done = run(at, task(), {
+    const done = runAsProcess(at, task(), {
       AGENT: `sh -c '${noted(at, 'left')}; exec sleep 60' >&- 2>&- & until test -e '${at.folder}/left'; do :; done; echo x > y`,
     })
     t.equal(done.code, 0)

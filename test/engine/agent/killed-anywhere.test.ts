@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { locksIn } from '../../locks-in.ts'
 import { Random } from '../../random.ts'
-import { assertTidy, BRANCH, elsewhere, git, landing, type Place, run, said, task } from './place.ts'
+import { assertTidy, BRANCH, elsewhere, git, landing, type Place, run, runAsProcess, said, task } from './place.ts'
 
 if (process.platform !== 'linux') {
   t.comment('only Linux says that a process is gone whose id another has by now')
@@ -52,18 +52,18 @@ function busyPlace(t: Test) {
 }
 
 /** The git commands of such a run that nothing disturbs. */
-function callsOf(t: Test): string[] {
+async function callsOf(t: Test): Promise<string[]> {
   const { at, settings } = busyPlace(t)
   const PATH = gitThatKills(at, 0, 'before')
-  t.equal(run(at, task(), { ...settings, PATH }).code, 0)
+  t.equal((await run(at, task(), { ...settings, PATH })).code, 0)
   assertTidy(t, at)
   return readFileSync(join(at.folder, 'calls'), 'utf8').trimEnd().split('\n')
 }
 
-function assertLandsAfter(t: Test, call: number, when: When): void {
+async function assertLandsAfter(t: Test, call: number, when: When): Promise<void> {
   const { at, remote, settings } = busyPlace(t)
-  t.equal(run(at, task(), { ...settings, PATH: gitThatKills(at, call, when) }).code, null, 'it is killed')
-  const second = run(at, { ...task(), attempt: 2 }, settings)
+  t.equal(runAsProcess(at, task(), { ...settings, PATH: gitThatKills(at, call, when) }).code, null, 'it is killed')
+  const second = await run(at, { ...task(), attempt: 2 }, settings)
   t.match(said(t, second, 'task_run_completed'), [{ verdict: 'complete', landed: true }])
   const added = git(remote, 'log', '--format=%s', '--diff-filter=A', 'main', '--', 'y')
   t.equal(added.split('\n').filter(Boolean).length, 1, 'its work is on trunk once')
@@ -78,10 +78,9 @@ function assertLandsAfter(t: Test, call: number, when: When): void {
 
 let calls: string[] = []
 
-t.test('a run calls git many times', (t) => {
-  calls = callsOf(t)
+t.test('a run calls git many times', async (t) => {
+  calls = await callsOf(t)
   t.match(calls.join('\n'), /worktree add.* commit .* merge .* push .*:refs\/heads\/main\n.*worktree remove/s)
-  t.end()
 })
 
 t.test(`killed at one of them, it is followed by one that lands its work (seed ${seed})`, async (t) => {
@@ -89,9 +88,8 @@ t.test(`killed at one of them, it is followed by one that lands its work (seed $
   const all = calls.flatMap((_, index) => WHEN.map((when) => ({ call: index + 1, when })))
   for (const { call, when } of isAll ? all : Array.from({ length: CHOSEN }, () => random.pick(all))) {
     const [what] = calls[call - 1]!.replace(/-[Cc] \S+ /g, '').split(' ')
-    await t.test(`${when} call ${call}, git ${what}`, (t) => {
-      assertLandsAfter(t, call, when)
-      t.end()
+    await t.test(`${when} call ${call}, git ${what}`, async (t) => {
+      await assertLandsAfter(t, call, when)
     })
   }
 })

@@ -30,6 +30,7 @@ import {
   type Place,
   place,
   run,
+  runAsProcess,
   said,
   task,
 } from './place.ts'
@@ -85,17 +86,17 @@ function atWorkIn(t: Test, cwd: string) {
 t.test('the work of a killed run is kept on its branch, and its worktree removed, but not while in use', async (t) => {
   const at = place(t)
   const kill = await killed(t, at, { AGENT: `mkdir in; ${AT_WORK}` })
-  t.equal(run(at, next, IDLE).code, 0)
+  t.equal((await run(at, next, IDLE)).code, 0)
   t.equal(worktreesOf(at), 1, 'the process lives')
   await kill()
   for (const within of ['.', 'in']) {
     const person = atWorkIn(t, join(worktreeOf(at), within))
-    t.equal(run(at, { ...next, attempt: 3 }, IDLE).code, 0)
+    t.equal((await run(at, { ...next, attempt: 3 }, IDLE)).code, 0)
     t.equal(worktreesOf(at), 1, 'somebody is at work')
     person.kill('SIGKILL')
     await once(person, 'exit')
   }
-  const { code, stderr } = run(at, { ...next, attempt: 4 }, IDLE)
+  const { code, stderr } = await run(at, { ...next, attempt: 4 }, IDLE)
   t.equal(code, 0)
   t.match(stderr, `a run was killed: its work is in ${BRANCH}`)
   t.equal(branchesOf(at.repository), BRANCH)
@@ -108,18 +109,18 @@ t.test('it is pushed like that of other runs, and a task can continue from it at
   const { at, remote, lands } = landing(t)
   await (await killed(t, at, lands))()
   const AGENT = 'test "$(cat y)" = mine && echo more > z'
-  const goesOn = run(at, { ...task({ base_ref: `origin/${BRANCH}` }), attempt: 2 }, { ...lands, AGENT })
+  const goesOn = await run(at, { ...task({ base_ref: `origin/${BRANCH}` }), attempt: 2 }, { ...lands, AGENT })
   t.match(said(t, goesOn, 'task_run_completed'), [{ verdict: 'complete', landed: true }])
   t.equal(git(remote, 'ls-tree', '--name-only', 'main'), 'README\ny\nz')
   t.equal(branchesOf(at.repository), '', 'it is on the remote')
   assertTidy(t, at)
 })
 
-t.test('nothing is kept of a run that was killed before its agent began, or of what a gate left', (t) => {
+t.test('nothing is kept of a run that was killed before its agent began, or of what a gate left', async (t) => {
   const early = place(t)
   const PATH = gitThat(early, 'checkout', 'kill -9 $PPID; exit 1')
-  t.equal(run(early, task(), { ...IDLE, PATH }).code, null)
-  t.equal(run(early, next, IDLE).code, 0)
+  t.equal(runAsProcess(early, task(), { ...IDLE, PATH }).code, null)
+  t.equal((await run(early, next, IDLE)).code, 0)
   t.equal(branchesOf(early.repository), '')
   assertTidy(t, early)
 
@@ -128,9 +129,9 @@ t.test('nothing is kept of a run that was killed before its agent began, or of w
   for (const does of ['kill -9 $PPID; exit 1', `case "$*" in *--no-checkout*) ${GIT};; esac`]) {
     const barely = place(t)
     const PATH = gitThat(barely, 'worktree', does)
-    t.equal(run(barely, task(), { ...IDLE, PATH }).code, null)
+    t.equal(runAsProcess(barely, task(), { ...IDLE, PATH }).code, null)
     t.equal(readdirSync(join(barely.folder, 'tmp')).length, 1, 'it has left a folder')
-    t.equal(run(barely, next, IDLE).code, 0)
+    t.equal((await run(barely, next, IDLE)).code, 0)
     t.equal(branchesOf(barely.repository), '')
     assertTidy(t, barely)
   }
@@ -144,7 +145,7 @@ t.test('nothing is kept of a run that was killed before its agent began, or of w
   writeFileSync(log, 'served')
   const HOURS_AGO = Date.now() / 1_000 - 2 * 3_600
   for (const path of [old!, log]) utimesSync(path, HOURS_AGO, HOURS_AGO)
-  t.equal(run(empty, next, IDLE).code, 0)
+  t.equal((await run(empty, next, IDLE)).code, 0)
   t.same(
     [old!, fresh!, log].map((path) => existsSync(path)),
     [false, true, true],
@@ -156,22 +157,21 @@ t.test('nothing is kept of a run that was killed before its agent began, or of w
   mkdirSync(folder)
   const begins = join(folder, 'begins')
   symlinkSync(`${hostname()}:${2 ** 22}: ${hostname()}:other pid:[1]`, begins)
-  t.equal(run(shared, next, IDLE).code, 0)
+  t.equal((await run(shared, next, IDLE)).code, 0)
   t.ok(existsSync(folder), 'nothing is known of its process')
 
   const judged = place(t)
   const GATE = 'echo junk > z; kill -9 $PPID'
-  t.equal(run(judged, task(), { AGENT: 'echo mine > y', GATE }).code, null)
-  t.equal(run(judged, next, IDLE).code, 0)
+  t.equal(runAsProcess(judged, task(), { AGENT: 'echo mine > y', GATE }).code, null)
+  t.equal((await run(judged, next, IDLE)).code, 0)
   t.equal(git(judged.repository, 'ls-tree', '--name-only', BRANCH), 'README\ny')
   assertTidy(t, judged)
-  t.end()
 })
 
 t.test('a worktree that was left to people stays, and so does one that people have moved', async (t) => {
   const failed = place(t)
-  run(failed, task(), { AGENT: 'echo mine > y; rm .git' })
-  run(failed, next, IDLE)
+  runAsProcess(failed, task(), { AGENT: 'echo mine > y; rm .git' })
+  await run(failed, next, IDLE)
   t.equal(worktreesOf(failed), 1)
 
   const moved = place(t)
@@ -179,22 +179,22 @@ t.test('a worktree that was left to people stays, and so does one that people ha
   const mine = join(moved.folder, 'mine')
   const [name] = readdirSync(join(moved.folder, 'tmp'))
   git(moved.repository, 'worktree', 'move', '--force', '--force', join(moved.folder, 'tmp', name!, 'work'), mine)
-  run(moved, next, IDLE)
+  await run(moved, next, IDLE)
   t.ok(existsSync(join(mine, 'y')))
 
   const unkept = place(t)
   await (await killed(t, unkept, { AGENT: `git init -q in; echo mine > in/y; ${AT_WORK}` }))()
-  const { stderr } = run(unkept, next, IDLE)
+  const { stderr } = runAsProcess(unkept, next, IDLE)
   const [, path] = /^the work is in (\/.*)$/m.exec(stderr) ?? []
   t.equal(readFileSync(join(path ?? unkept.folder, 'in/y'), 'utf8'), 'mine\n', 'nor what git cannot keep')
-  run(unkept, { ...next, attempt: 3 }, IDLE)
+  await run(unkept, { ...next, attempt: 3 }, IDLE)
   t.ok(existsSync(path ?? ''))
 
   const broken = place(t)
   await (await killed(t, broken, { AGENT: `rm .git; git init -q; ${AT_WORK}` }))()
   const told = /^a run was killed: the worktree's .git was removed; the work is in \//m
-  t.match(run(broken, next, IDLE).stderr, told)
-  t.notMatch(run(broken, { ...next, attempt: 3 }, IDLE).stderr, told, 'it is tried once')
+  t.match(runAsProcess(broken, next, IDLE).stderr, told)
+  t.notMatch((await run(broken, { ...next, attempt: 3 }, IDLE)).stderr, told, 'it is tried once')
   t.equal(worktreesOf(broken), 1)
 })
 
@@ -202,21 +202,21 @@ t.test('only a process that surely is gone has left its worktree, whoever has it
   const at = place(t)
   await (await killed(t, at))()
   const [mark, host, namespace, , startedAt, ...unsaved] = readFileSync(lockOf(at), 'utf8').split(' ')
-  const ran = (...words: unknown[]) => {
+  const ran = async (...words: unknown[]) => {
     writeFileSync(lockOf(at), words.join(' '))
-    t.equal(run(at, next, IDLE).code, 0)
+    t.equal((await run(at, next, IDLE)).code, 0)
     return worktreesOf(at)
   }
-  t.equal(ran(mark, 'elsewhere', namespace, 1, startedAt, ...unsaved), 1)
-  t.equal(ran(mark, host, 'pid:[1]', 1, startedAt, ...unsaved), 1)
-  t.equal(ran(mark, hostname(), namespace, 1, startedAt, ...unsaved), 1, 'of another machine of that name')
-  t.equal(ran('by a person'), 1)
+  t.equal(await ran(mark, 'elsewhere', namespace, 1, startedAt, ...unsaved), 1)
+  t.equal(await ran(mark, host, 'pid:[1]', 1, startedAt, ...unsaved), 1)
+  t.equal(await ran(mark, hostname(), namespace, 1, startedAt, ...unsaved), 1, 'of another machine of that name')
+  t.equal(await ran('by a person'), 1)
   if (process.getuid!() === 0) {
     chownSync(lockOf(at), 1, 1)
-    t.equal(ran(mark, host, namespace, 1, startedAt, ...unsaved), 1, 'of another user')
+    t.equal(await ran(mark, host, namespace, 1, startedAt, ...unsaved), 1, 'of another user')
     chownSync(lockOf(at), 0, 0)
   }
-  t.equal(ran(mark, host, namespace, process.pid, startedAt, ...unsaved), 0)
+  t.equal(await ran(mark, host, namespace, process.pid, startedAt, ...unsaved), 0)
   t.equal(git(at.repository, 'show', `${BRANCH}:y`), 'mine')
 })
 
@@ -234,7 +234,7 @@ t.test('a process that has ended is gone, even if whoever started it has not hea
   )
   const [mark, host, namespace, , , ...unsaved] = readFileSync(lockOf(at), 'utf8').split(' ')
   writeFileSync(lockOf(at), [mark, host, namespace, ended, status?.startedAt, ...unsaved].join(' '))
-  t.equal(run(at, next, IDLE).code, 0)
+  t.equal((await run(at, next, IDLE)).code, 0)
   t.equal(worktreesOf(at), 0)
 })
 
@@ -243,7 +243,7 @@ t.test('of a worktree whose folder is gone nothing is left in the clone', async 
   await (await killed(t, at))()
   const all = join(at.folder, 'tmp')
   for (const name of readdirSync(all)) rmSync(join(all, name), { recursive: true })
-  t.equal(run(at, next, IDLE).code, 0)
+  t.equal((await run(at, next, IDLE)).code, 0)
   t.equal(worktreesOf(at), 0)
 })
 
@@ -251,11 +251,11 @@ t.test('a run that was killed during its push is said to have landed if its work
   for (const isTaken of [true, false]) {
     const { at, remote, lands, trunk } = landing(t)
     const PATH = gitThat(at, 'push', KILLED_PUSH(isTaken))
-    t.equal(run(at, task(), { ...lands, AGENT: 'echo mine > y', PATH }).code, null)
+    t.equal(runAsProcess(at, task(), { ...lands, AGENT: 'echo mine > y', PATH }).code, null)
     const made = git(remote, 'rev-parse', BRANCH)
     t.equal(trunk(), isTaken ? made : at.base)
     const other = { ...task(), request_id: 'runreq_2' }
-    const { stderr } = run(at, other, { ...lands, ...IDLE })
+    const { stderr } = await run(at, other, { ...lands, ...IDLE })
     t.match(stderr, `while it landed: its work is ${isTaken ? 'on main' : `in origin/${BRANCH}`} (${made})`)
     t.equal(branchesOf(at.repository), '')
     assertTidy(t, at)

@@ -135,10 +135,10 @@ t.test('ends are read from words, and nonsense is none', async (t) => {
     t.equal(read(text), undefined, text)
 })
 
-t.test('a task whose agent meets a limit fails its run, with what was done kept on its branch', (t) => {
+t.test('a task whose agent meets a limit fails its run, with what was done kept on its branch', async (t) => {
   const at = place(t)
   const agent = 'echo half > half; echo "5-hour limit reached ∙ resets 2099-01-31T15:00:00Z"; exit 1'
-  const done = run(at, task(), { AGENT: agent, GATE: 'true' })
+  const done = await run(at, task(), { AGENT: agent, GATE: 'true' })
   t.equal(done.code, 1)
   const [told] = said(t, done, 'task_run_completed')
   const retry_after = '2099-01-31T15:00:00.000Z'
@@ -154,9 +154,12 @@ t.test('a task whose agent meets a limit fails its run, with what was done kept 
   t.match(done.lines.at(-1), { failure, retry_after, preservation_ref: 'intendant/runreq_1-1' })
   t.equal(git(at.repository, 'show', 'intendant/runreq_1-1:half'), 'half')
 
-  const other = run(at, { ...task(), attempt: 2 }, { AGENT: 'echo no credits; exit 3', AGENT_LIMIT: 'NO credits' })
+  const other = await run(
+    at,
+    { ...task(), attempt: 2 },
+    { AGENT: 'echo no credits; exit 3', AGENT_LIMIT: 'NO credits' },
+  )
   t.match(other.lines.at(-1), { failure: { class: 'dispatch', code: 'usage_limit', message: 'no credits' } })
-  const wrong = run(at, task(), { AGENT: 'true', AGENT_LIMIT: '(' })
+  const wrong = await run(at, task(), { AGENT: 'true', AGENT_LIMIT: '(' })
   t.match(wrong.lines, [{ failure: { class: 'dispatch', code: 'not_configured', message: /AGENT_LIMIT/ } }])
-  t.end()
 })

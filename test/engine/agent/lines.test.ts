@@ -18,6 +18,7 @@ import {
   type Place,
   place,
   run,
+  runAsProcess,
   said,
   task,
 } from './place.ts'
@@ -42,7 +43,7 @@ const PRINTS = 'for i in $(seq 200); do head -c 1000 /dev/zero | tr "\\0" x; ech
 
 t.test('a transcript that cannot be written does not block the agent', (t) => {
   const at = place(t)
-  const done = run(at, task(), { ...preload(at, FULL), AGENT: `${PRINTS}; echo x > y` })
+  const done = runAsProcess(at, task(), { ...preload(at, FULL), AGENT: `${PRINTS}; echo x > y` })
   t.match(done.stderr, /no transcript: ENOSPC/)
   t.match(said(t, done, 'task_run_completed'), [{ verdict: 'complete', preservation_ref: BRANCH }])
   assertTidy(t, at)
@@ -64,29 +65,27 @@ t.test('a runner that is gone does not block the agent', async (t) => {
   assertTidy(t, at)
 })
 
-t.test('a run whose trunk cannot be fetched does not start', (t) => {
+t.test('a run whose trunk cannot be fetched does not start', async (t) => {
   const { at, remote, lands } = landing(t)
   renameSync(remote, `${remote}.away`)
-  const done = run(at, task(), { ...lands, AGENT: `touch ${at.folder}/launched` })
+  const done = await run(at, task(), { ...lands, AGENT: `touch ${at.folder}/launched` })
   t.equal(done.code, 1)
   t.match(done.lines, [{ failure: { class: 'dispatch', code: 'fetch_failed', message: /^git fetch failed: .+$/ } }])
   t.notOk(existsSync(join(at.folder, 'launched')))
   assertTidy(t, at)
-  t.end()
 })
 
-t.test('work whose branch the remote refuses is kept in the clone, and reported as such', (t) => {
+t.test('work whose branch the remote refuses is kept in the clone, and reported as such', async (t) => {
   const { at, remote, lands, trunk } = landing(t)
   const hook = '#!/bin/sh\ncase "$1" in refs/heads/intendant/*) echo no branches here >&2; exit 1;; esac\n'
   writeFileSync(join(remote, 'hooks', 'update'), hook, { mode: 0o755 })
-  const done = run(at, task(), { ...lands, AGENT: 'echo x > y; echo done' })
+  const done = await run(at, task(), { ...lands, AGENT: 'echo x > y; echo done' })
   t.match(said(t, done, 'task_run_completed'), [
     { verdict: 'complete', land_blocked: 'git_failed', preservation_ref: BRANCH, summary: /^done .*no branches here/ },
   ])
   t.equal(git(at.repository, 'show', `${BRANCH}:y`), 'x')
   t.equal(trunk(), at.base)
   assertTidy(t, at)
-  t.end()
 })
 
 /** A git that hangs in that operation once a file exists, and records its process id. */
@@ -165,7 +164,7 @@ t.test('a hanging fetch is ended after its time limit', async (t) => {
   const { at, lands } = landing(t)
   const { hang, PATH, pid } = hanging(t, at, 'fetch')
   writeFileSync(hang, '')
-  const done = run(at, task(), { ...lands, PATH, ...preload(at, HASTY), AGENT: 'true' })
+  const done = runAsProcess(at, task(), { ...lands, PATH, ...preload(at, HASTY), AGENT: 'true' })
   t.match(done.lines, [{ failure: { code: 'fetch_failed', message: 'git fetch did not end in 480 s' } }])
   assertEnded(t, pid)
   assertTidy(t, at)
@@ -184,7 +183,7 @@ t.test('a hanging local git command is ended after its time limit', async (t) =>
   const { at, lands } = landing(t)
   const { hang, PATH, pid } = hanging(t, at, 'worktree add')
   writeFileSync(hang, '')
-  const done = run(at, task(), { ...lands, PATH, ...preload(at, HASTIER), AGENT: 'true' })
+  const done = runAsProcess(at, task(), { ...lands, PATH, ...preload(at, HASTIER), AGENT: 'true' })
   t.match(done.lines, [{ failure: { code: 'no_worktree', message: /: git worktree did not end in 10 min$/ } }])
   assertEnded(t, pid)
   assertTidy(t, at)

@@ -15,13 +15,13 @@ function cloned(at: Place, remote: string, ...how: string[]): Place {
 for (const how of ['--single-branch', '--depth=1'])
   t.test(`preserved work is resumed and lands in a clone made with ${how}`, async (t) => {
     const { at, remote, lands } = landing(t)
-    const begun = run(cloned(at, remote, how), task(), { ...lands, AGENT: 'echo z > y', GATE: 'false' })
+    const begun = await run(cloned(at, remote, how), task(), { ...lands, AGENT: 'echo z > y', GATE: 'false' })
     t.match(said(t, begun, 'task_run_completed'), [{ verdict: 'defect', preservation_ref: `origin/${BRANCH}` }])
     // Another machine, on which trunk has moved past the commit that the work was based on.
     execFileSync('/bin/sh', ['-c', elsewhere(at, remote, 'echo o > o')])
     const other = cloned(at, remote, how)
     const resumed = { ...task({ base_ref: `origin/${BRANCH}` }), attempt: 2 }
-    const done = run(other, resumed, { ...lands, AGENT: 'echo w > w', GATE: 'cat y o w' })
+    const done = await run(other, resumed, { ...lands, AGENT: 'echo w > w', GATE: 'cat y o w' })
     t.match(said(t, done, 'task_run_completed'), [{ verdict: 'complete', landed: true }], done.stderr)
     t.equal(git(remote, 'ls-tree', '--name-only', 'main'), 'README\no\nw\ny')
   })
@@ -31,7 +31,7 @@ t.test('trunk is fetched even if the clone tracks only another branch', async (t
   git(remote, 'branch', 'develop', 'main')
   const place = cloned(at, remote, '--single-branch', '--branch=develop')
   execFileSync('/bin/sh', ['-c', elsewhere(at, remote, 'echo o > o')])
-  const done = run(place, task(), { ...lands, AGENT: 'cat o > y' })
+  const done = await run(place, task(), { ...lands, AGENT: 'cat o > y' })
   t.match(said(t, done, 'task_run_completed'), [{ landed: true }], done.stderr)
 })
 
@@ -51,13 +51,13 @@ t.test(
     ]
     for (const [request, revision] of bases) {
       const other = cloned(at, remote, '--depth=1')
-      const done = run(other, request, { ...lands, AGENT: 'true' })
+      const done = await run(other, request, { ...lands, AGENT: 'true' })
       const commit = git(remote, 'rev-parse', revision)
       t.match(said(t, done, 'task_run_completed'), [{ verdict: 'complete', workspace_base: { commit } }], done.stderr)
     }
     const other = cloned(at, remote, '--depth=1')
     for (const base_ref of ['nowhere', '+refs/heads/side:refs/heads/made', '--all'])
-      t.match(run(other, task({ base_ref }), { ...lands, AGENT: 'true' }).lines, [
+      t.match((await run(other, task({ base_ref }), { ...lands, AGENT: 'true' })).lines, [
         { failure: { code: 'unknown_base' } },
       ])
     t.equal(git(other.repository, 'branch', '--list'), '* main')
@@ -68,5 +68,7 @@ t.test('a REPOSITORY that is no git repository is reported as that', async (t) =
   const { at, lands } = landing(t)
   const none = { ...at, environment: { ...at.environment, REPOSITORY: join(at.folder, 'tmp') } }
   const message = /tmp is not a git repository/
-  t.match(run(none, task(), { ...lands, AGENT: 'true' }).lines, [{ failure: { code: 'no_repository', message } }])
+  t.match((await run(none, task(), { ...lands, AGENT: 'true' })).lines, [
+    { failure: { code: 'no_repository', message } },
+  ])
 })

@@ -1,8 +1,12 @@
 /** A repository for `intendant agent`, agents made of shell words, and readers of what it reports. */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import type { Test } from 'tap'
+import { runAgent } from '../../../engine/agent/agent.ts'
 import { validatePayload } from '../../../machines/events/index.ts'
 import { BINARY } from '../../binary.ts'
 import { hired } from '../hired.ts'
@@ -29,11 +33,31 @@ export interface Place {
   readonly environment: Record<string, string | undefined>
 }
 
+/** What nothing here is about, and git would do after most of its work. */
+const SETTINGS = '[maintenance]\n\tauto = false\n[receive]\n\tautogc = false\n[core]\n\tfsync = none\n'
+const ORIGINALS = mkdtempSync(join(tmpdir(), 'places-'))
+process.once('exit', () => rmSync(ORIGINALS, { recursive: true }))
+
+/** A repository to be copied for each test, which is cheaper than to make one: a clone with one commit, or a bare one without. */
+function original(name: 'shop' | 'remote.git'): string {
+  const folder = join(ORIGINALS, name)
+  if (existsSync(folder)) return folder
+  const bare = name === 'shop' ? [] : ['--bare']
+  git(ORIGINALS, 'init', '--quiet', '--template=', '--initial-branch=main', ...bare, folder)
+  mkdirSync(join(folder, git(folder, 'rev-parse', '--git-dir'), 'hooks'))
+  if (name !== 'shop') return folder
+  writeFileSync(join(folder, 'README'), 'shop\n')
+  git(folder, 'add', '--all')
+  git(folder, ...WHO, 'commit', '--quiet', '-m', 'begin')
+  return folder
+}
+
 /** A repository with one commit, isolated from the git settings of whoever runs the tests. */
 export function place(t: Test): Place {
   const folder = t.testdir()
   const repository = join(folder, 'shop')
   mkdirSync(join(folder, 'tmp'))
+  writeFileSync(join(folder, '.gitconfig'), SETTINGS)
   const environment = {
     PATH: process.env.PATH,
     HOME: folder,
@@ -43,11 +67,13 @@ export function place(t: Test): Place {
     GIT_CONFIG_NOSYSTEM: '1',
     GIT_CEILING_DIRECTORIES: folder,
   }
-  git(folder, 'init', '--quiet', '--initial-branch=main', repository)
-  writeFileSync(join(repository, 'README'), 'shop\n')
-  git(repository, 'add', '--all')
-  git(repository, ...WHO, 'commit', '--quiet', '-m', 'begin')
-  return { repository, folder, base: git(repository, 'rev-parse', 'HEAD'), environment }
+  cpSync(original('shop'), repository, { recursive: true })
+  return {
+    repository,
+    folder,
+    base: readFileSync(join(repository, '.git/refs/heads/main'), 'utf8').trim(),
+    environment,
+  }
 }
 
 export const task = (more: Record<string, any> = {}, engine: Record<string, any> = {}) =>
@@ -70,7 +96,30 @@ export interface Done {
 /** Longer than any run takes that does not hang, milliseconds. */
 const RUN_MS = 120_000
 
-export function run({ environment }: Place, request: object, more: Record<string, string>): Done {
+/**
+ * Does the run in this process, which saves the start of another: nothing may kill it, and it sees a worktree or a lock
+ * of an earlier run of this kind as that of a process that lives.
+ */
+export async function run({ environment }: Place, request: object, more: Record<string, string>): Promise<Done> {
+  const its: NodeJS.ProcessEnv = { ...environment, ...more }
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()]
+  const [out, err] = [text(stdout), text(stderr)]
+  const { TMPDIR } = process.env
+  process.env.TMPDIR = its.TMPDIR
+  try {
+    const readInput = (): string => JSON.stringify(request)
+    const code = await runAgent({ environment: its, readInput, stdout, stderr, outlive() {} })
+    stdout.end()
+    stderr.end()
+    return { code, lines: linesOf(await out), stderr: await err }
+  } finally {
+    if (TMPDIR === undefined) delete process.env.TMPDIR
+    else process.env.TMPDIR = TMPDIR
+  }
+}
+
+/** The same in a process of its own, as a runner starts it: for runs that are killed, or change what Node.js does. */
+export function runAsProcess({ environment }: Place, request: object, more: Record<string, string>): Done {
   const { status, stdout, stderr } = spawnSync(process.execPath, ARGUMENTS, {
     encoding: 'utf8',
     input: JSON.stringify(request),
@@ -78,13 +127,15 @@ export function run({ environment }: Place, request: object, more: Record<string
     timeout: RUN_MS,
     killSignal: 'SIGKILL',
   })
-  const lines = stdout
+  return { code: status, lines: linesOf(stdout), stderr }
+}
+
+const linesOf = (stdout: string): Done['lines'] =>
+  stdout
     .trim()
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line))
-  return { code: status, lines, stderr }
-}
 
 /** A started run, and what it has printed so far. */
 export function begin({ environment }: Place, request: object, more: Record<string, string>) {
@@ -146,7 +197,7 @@ export function said(t: Test, { lines }: Done, type: string): Record<string, any
 /** Creates the bare repository that is `origin`. */
 export function remoteOf({ repository, folder }: Place): string {
   const remote = join(folder, 'remote.git')
-  git(folder, 'init', '--quiet', '--bare', '--initial-branch=main', remote)
+  cpSync(original('remote.git'), remote, { recursive: true })
   git(repository, 'remote', 'add', 'origin', remote)
   return remote
 }

@@ -17,7 +17,7 @@ function slowRemote(t: Test, seconds: number) {
 
 t.test('a stop during the first gate keeps the agent from being launched', async (t) => {
   const at = place(t)
-  run(at, task(), { AGENT: 'echo x > y' })
+  await run(at, task(), { AGENT: 'echo x > y' })
   const asked = join(at.folder, 'asked')
   const again = { ...task({ base_ref: BRANCH }), attempt: 2 }
   const one = begin(at, again, { AGENT: `touch ${at.folder}/launched`, GATE: `touch ${asked}; sleep 2` })

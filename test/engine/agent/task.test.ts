@@ -26,7 +26,10 @@ const BRIEFED = /^# Do it\n\nDo not use `git stash`: other agents may .* all sha
 
 t.test('without LAND the changes of the agent are kept on a branch, complete if they pass the gate', async (t) => {
   const at = place(t)
-  const done = run(at, task(), { AGENT: 'cat > asked; echo "I said hello"', GATE: 'test -f asked && test -f README' })
+  const done = await run(at, task(), {
+    AGENT: 'cat > asked; echo "I said hello"',
+    GATE: 'test -f asked && test -f README',
+  })
   t.equal(done.code, 0, done.stderr)
   const [started] = said(t, done, 'agent_session_started')
   const [ended] = said(t, done, 'agent_session_ended')
@@ -52,7 +55,7 @@ t.test('without LAND the changes of the agent are kept on a branch, complete if 
 
 t.test("work that fails the gate is kept and reported as a defect with the gate's output", async (t) => {
   const at = place(t)
-  const done = run(at, task({ campaign: 'tidy', campaign_cycle: 3 }), {
+  const done = await run(at, task({ campaign: 'tidy', campaign_cycle: 3 }), {
     AGENT: 'echo x > y',
     GATE: 'echo 2 tests failed; exit 4',
   })
@@ -74,14 +77,14 @@ t.test(
   'an agent that fails is a runner_error with its work kept, and one that is missing a dispatch failure',
   async (t) => {
     const at = place(t)
-    const failed = run(at, task(), { AGENT: 'echo half > half; echo out of credit; exit 9', GATE: 'true' })
+    const failed = await run(at, task(), { AGENT: 'echo half > half; echo out of credit; exit 9', GATE: 'true' })
     t.equal(failed.code, 1)
     t.match(said(t, failed, 'agent_session_ended'), [{ status: 'agent_failed', exit_code: 9 }])
     t.match(said(t, failed, 'task_run_completed'), [
       { verdict: 'runner_error', detail: /exit code 9: out of credit/, preservation_ref: BRANCH },
     ])
     t.equal(git(at.repository, 'show', `${BRANCH}:half`), 'half')
-    const absent = run(at, { ...task(), attempt: 2 }, { AGENT: 'no-such-agent' })
+    const absent = await run(at, { ...task(), attempt: 2 }, { AGENT: 'no-such-agent' })
     t.equal(absent.code, 1)
     t.match(said(t, absent, 'agent_session_ended'), [{ status: 'unavailable', error: /no-such-agent/ }])
     // The next task would not find the agent either, so the runner pauses for a while.
@@ -90,7 +93,7 @@ t.test(
     t.match(said(t, absent, 'task_run_completed'), [
       { verdict: 'runner_error', failure_class: 'dispatch', failure_code: 'agent_missing' },
     ])
-    const within = run(at, { ...task(), attempt: 3 }, { AGENT: 'echo x > y; no-such-tool' })
+    const within = await run(at, { ...task(), attempt: 3 }, { AGENT: 'echo x > y; no-such-tool' })
     const [changed] = said(t, within, 'task_run_completed')
     t.match(changed, { verdict: 'runner_error', preservation_ref: 'intendant/runreq_1-3' })
     t.notOk('failure_class' in changed!, 'the agent ran and changed something')
@@ -102,7 +105,7 @@ t.test(
 
 t.test('a dry run leaves no branch', async (t) => {
   const at = place(t)
-  const done = run(at, task({}, { throttle: 'dry_run' }), { AGENT: 'echo x > y; echo would do', GATE: 'exit 1' })
+  const done = await run(at, task({}, { throttle: 'dry_run' }), { AGENT: 'echo x > y; echo would do', GATE: 'exit 1' })
   t.match(said(t, done, 'agent_session_started'), [{ access: 'read_only' }])
   const [completed] = said(t, done, 'task_run_completed')
   t.match(completed, { verdict: 'complete', summary: 'would do' })
@@ -121,7 +124,7 @@ t.test(
     mkdirSync(prompts)
     writeFileSync(join(prompts, 'execution.md'), '# Do it\n')
     const result = '{"type":"result","result":"Done.","total_cost_usd":0.25}'
-    const done = run(at, task({ base_ref: 'older' }), {
+    const done = await run(at, task({ base_ref: 'older' }), {
       AGENT: `cat > prompt; echo '{"type":"system"}'; echo '${result}'`,
       INTENDANT_PROMPTS_DIR: prompts,
     })
@@ -142,13 +145,13 @@ t.test('a run of a brief takes its objective and revision from there', async (t)
   writeFileSync(join(prompts, 'execution.md'), '# Do it\n')
   const follows = { INTENDANT_BRIEF_FILE: brief, INTENDANT_PROMPTS_DIR: prompts }
   const request = { ...task({ objective: undefined }), repo: { revision: at.base } }
-  const done = run(at, request, { ...follows, AGENT: 'cat > prompt' })
+  const done = await run(at, request, { ...follows, AGENT: 'cat > prompt' })
   t.match(said(t, done, 'task_run_completed'), [{ verdict: 'complete', workspace_base: { commit: at.base } }])
   t.match(git(at.repository, 'show', `${BRANCH}:prompt`), BRIEFED)
   t.equal(git(at.repository, 'log', '-1', '--format=%s', BRANCH), 'Move the sessions')
-  const unknown = run(at, { ...request, attempt: 2, repo: { revision: 'abc123' } }, { ...follows, AGENT: 'true' })
+  const unknown = await run(at, { ...request, attempt: 2, repo: { revision: 'abc123' } }, { ...follows, AGENT: 'true' })
   t.match(unknown.lines, [{ failure: { code: 'unknown_base', message: /abc123/ } }])
-  const branch = run(at, { ...task(), attempt: 3, repo: { branch: 'elsewhere' } }, { AGENT: 'true' })
+  const branch = await run(at, { ...task(), attempt: 3, repo: { branch: 'elsewhere' } }, { AGENT: 'true' })
   t.match(branch.lines, [{ failure: { code: 'unknown_base' } }])
   assertTidy(t, at)
 })
@@ -156,11 +159,11 @@ t.test('a run of a brief takes its objective and revision from there', async (t)
 t.test('the branch is pushed to PUSH, or stays in the clone if that fails', async (t) => {
   const at = place(t)
   const remote = remoteOf(at)
-  const pushed = run(at, task(), { AGENT: 'echo x > y', PUSH: 'origin' })
+  const pushed = await run(at, task(), { AGENT: 'echo x > y', PUSH: 'origin' })
   t.match(said(t, pushed, 'task_run_completed'), [{ preservation_ref: `origin/${BRANCH}` }])
   t.equal(git(remote, 'show', `${BRANCH}:y`), 'x')
   t.equal(git(at.repository, 'branch', '--list', 'intendant/*'), '')
-  const stays = run(at, task(), { AGENT: 'echo z > y', PUSH: 'nowhere' })
+  const stays = await run(at, task(), { AGENT: 'echo z > y', PUSH: 'nowhere' })
   t.match(said(t, stays, 'task_run_completed'), [{ verdict: 'complete', preservation_ref: BRANCH }])
   t.equal(git(at.repository, 'show', `${BRANCH}:y`), 'z')
   assertTidy(t, at)
@@ -170,7 +173,7 @@ t.test('an agent that ends with a question is blocked_on_decision, and its work 
   const at = place(t)
   const question = { question: 'Net or gross?', options: ['Net', 'Gross'] }
   const answer = `I stop here.\n\`\`\`json\n${JSON.stringify(question)}\n\`\`\``
-  const asks = run(at, task(), { AGENT: `echo half > half; printf '%s\\n' '${answer}'`, GATE: 'false' })
+  const asks = await run(at, task(), { AGENT: `echo half > half; printf '%s\\n' '${answer}'`, GATE: 'false' })
   t.equal(asks.code, 0, asks.stderr)
   t.match(said(t, asks, 'task_run_completed'), [
     {
@@ -181,7 +184,7 @@ t.test('an agent that ends with a question is blocked_on_decision, and its work 
       preservation_ref: BRANCH,
     },
   ])
-  const speaks = run(at, { ...task(), attempt: 2 }, { AGENT: `echo '${JSON.stringify(question)} was answered.'` })
+  const speaks = await run(at, { ...task(), attempt: 2 }, { AGENT: `echo '${JSON.stringify(question)} was answered.'` })
   t.match(said(t, speaks, 'task_run_completed'), [{ verdict: 'complete' }])
   assertTidy(t, at)
 })
@@ -191,27 +194,27 @@ t.test(
   async (t) => {
     const { at, remote, lands } = landing(t)
     let attempt = 0
-    const failure = (environment: Record<string, string>) => {
+    const failure = async (environment: Record<string, string>) => {
       attempt += 1
-      const done = run(at, { ...task({ item_id: undefined }), attempt }, environment)
+      const done = await run(at, { ...task({ item_id: undefined }), attempt }, environment)
       t.equal(said(t, done, 'task_run_completed').length, 1)
       const result = done.lines.find(({ schema_version }) => schema_version === 'intendant.run_result.v1')
       t.equal(done.code, result === undefined ? 0 : 1)
       return result?.failure
     }
-    t.match(failure({ ...lands, AGENT: 'echo x > y', GATE: 'echo 1 failed; false' }), {
+    t.match(await failure({ ...lands, AGENT: 'echo x > y', GATE: 'echo 1 failed; false' }), {
       class: 'semantic',
       code: 'defect',
       message: /1 failed\nthe work is in origin\/intendant\/runreq_1-1$/,
     })
-    t.match(failure({ ...lands, AGENT: `echo '{"question": "Net or gross?"}'` }), {
+    t.match(await failure({ ...lands, AGENT: `echo '{"question": "Net or gross?"}'` }), {
       code: 'blocked_on_decision',
       message: 'Net or gross?',
     })
     const conflicts = `echo mine > README; ${elsewhere(at, remote, 'echo theirs > README')}`
-    t.match(failure({ ...lands, AGENT: conflicts }), { code: 'trunk_moved_conflict' })
-    t.equal(failure({ ...lands, AGENT: 'echo x > y' }), undefined)
-    t.equal(failure({ PUSH: 'origin', AGENT: 'echo x > y2' }), undefined, 'landing was not asked for')
+    t.match(await failure({ ...lands, AGENT: conflicts }), { code: 'trunk_moved_conflict' })
+    t.equal(await failure({ ...lands, AGENT: 'echo x > y' }), undefined)
+    t.equal(await failure({ PUSH: 'origin', AGENT: 'echo x > y2' }), undefined, 'landing was not asked for')
     const request = task({ item_id: undefined })
     const environment = { ...at.environment, AGENT: 'true', GATE: 'false' }
     const { service, runner } = await hired(t, COMMAND, { environment })
@@ -224,21 +227,23 @@ t.test(
 t.test('no commit is lost when the agent detaches HEAD, moves back or makes a repository of its own', async (t) => {
   const at = place(t)
   const who = WHO.join(' ')
-  const detached = run(at, task(), { AGENT: 'git checkout --quiet --detach; echo w > w' })
+  const detached = await run(at, task(), { AGENT: 'git checkout --quiet --detach; echo w > w' })
   t.match(said(t, detached, 'task_run_completed'), [{ preservation_ref: BRANCH }])
   t.equal(git(at.repository, 'show', `${BRANCH}:w`), 'w')
   const second = 'intendant/runreq_1-2'
   const back = `echo w > w; git add w; git ${who} commit -qm w; git checkout -q --detach ${at.base}`
-  t.match(said(t, run(at, { ...task(), attempt: 2 }, { AGENT: back }), 'task_run_completed'), [
+  t.match(said(t, await run(at, { ...task(), attempt: 2 }, { AGENT: back }), 'task_run_completed'), [
     { preservation_ref: second },
   ])
   t.equal(git(at.repository, 'show', `${second}:w`), 'w')
   const both = `${back}; echo v > v`
-  t.match(said(t, run(at, { ...task(), attempt: 3 }, { AGENT: both }), 'task_run_completed'), [{ verdict: 'complete' }])
+  t.match(said(t, await run(at, { ...task(), attempt: 3 }, { AGENT: both }), 'task_run_completed'), [
+    { verdict: 'complete' },
+  ])
   t.equal(git(at.repository, 'show', 'intendant/runreq_1-3:v'), 'v')
   t.equal(git(at.repository, 'show', 'intendant/runreq_1-3-left:w'), 'w')
   assertTidy(t, at)
-  const within = run(
+  const within = await run(
     at,
     { ...task(), attempt: 4 },
     { AGENT: `git init -q sub; git -C sub ${who} commit -qm s --allow-empty` },
@@ -250,7 +255,7 @@ t.test('no commit is lost when the agent detaches HEAD, moves back or makes a re
 t.test('background processes of the agent do not delay the run', async (t) => {
   const at = place(t)
   const from = performance.now()
-  const done = run(at, task(), { AGENT: 'sleep 30 & echo w > w' })
+  const done = await run(at, task(), { AGENT: 'sleep 30 & echo w > w' })
   t.equal(done.code, 0)
   t.ok(performance.now() - from < 20_000)
   assertTidy(t, at)
@@ -258,45 +263,44 @@ t.test('background processes of the agent do not delay the run', async (t) => {
 
 t.test('a task without changes still has to pass the gate', async (t) => {
   const at = place(t)
-  const passed = run(at, task(), { AGENT: 'echo all is well', GATE: 'true' })
+  const passed = await run(at, task(), { AGENT: 'echo all is well', GATE: 'true' })
   t.match(said(t, passed, 'task_run_completed'), [{ success: true, verdict: 'complete', summary: 'all is well' }])
-  const denied = run(at, { ...task(), attempt: 2 }, { AGENT: 'echo may I?', GATE: 'test -f answer' })
+  const denied = await run(at, { ...task(), attempt: 2 }, { AGENT: 'echo may I?', GATE: 'test -f answer' })
   t.match(said(t, denied, 'task_run_completed'), [{ success: false, verdict: 'defect' }])
   assertTidy(t, at)
 })
 
 t.test('a request that cannot be carried out fails the run before anything is done', async (t) => {
   const at = place(t)
-  const failure = (more: object, environment: Record<string, string> = {}) =>
-    run(at, { ...task(), ...more }, { AGENT: 'true', ...environment }).lines[0]?.failure
-  t.match(failure(task({ objective: ' ' })), { code: 'no_objective' })
-  t.match(failure(task({ base_ref: '--upload-pack=x' })), { code: 'unknown_base' })
+  const failure = async (more: object, environment: Record<string, string> = {}) =>
+    (await run(at, { ...task(), ...more }, { AGENT: 'true', ...environment })).lines[0]?.failure
+  t.match(await failure(task({ objective: ' ' })), { code: 'no_objective' })
+  t.match(await failure(task({ base_ref: '--upload-pack=x' })), { code: 'unknown_base' })
   git(at.repository, 'branch', BRANCH)
-  t.match(failure({}), { code: 'no_worktree' })
+  t.match(await failure({}), { code: 'no_worktree' })
   assertTidy(t, at)
-  t.match(run(at, task(), {}).lines, [{ failure: { class: 'dispatch', code: 'not_configured' } }])
-  const greeting = run(at, executionRequest('runreq_1'), { AGENT: 'true' })
+  t.match((await run(at, task(), {})).lines, [{ failure: { class: 'dispatch', code: 'not_configured' } }])
+  const greeting = await run(at, executionRequest('runreq_1'), { AGENT: 'true' })
   t.match([greeting.code, greeting.lines], [1, [{ failure: { code: 'unsupported_entry_event' } }]])
 })
 
 t.test('a task whose agent is missing has the dispatch failure in its result and its run', async (t) => {
   const at = place(t)
-  const absent = run(at, task(), { AGENT: 'no-such-agent' })
+  const absent = await run(at, task(), { AGENT: 'no-such-agent' })
   t.equal(absent.code, 1)
   const failed = { failure_class: 'dispatch', failure_code: 'agent_missing', detail: /no-such-agent/ }
   t.match(said(t, absent, 'task_run_completed'), [{ verdict: 'runner_error', ...failed }])
   t.match(absent.lines.at(-1), { failure: { class: 'dispatch', code: 'agent_missing' } })
-  const broken = run(at, task(), { AGENT: 'exit 9' })
+  const broken = await run(at, task(), { AGENT: 'exit 9' })
   t.match(said(t, broken, 'task_run_completed'), [{ verdict: 'runner_error', failure_code: undefined }])
 })
 
-t.test('an agent that a signal has killed is reported with that signal', (t) => {
-  const killed = run(place(t), task(), { AGENT: 'kill -9 $$' })
+t.test('an agent that a signal has killed is reported with that signal', async (t) => {
+  const killed = await run(place(t), task(), { AGENT: 'kill -9 $$' })
   const how = 'the agent was killed by SIGKILL'
   t.match(said(t, killed, 'task_run_completed'), [
     { verdict: 'runner_error', summary: how, detail: new RegExp(`^${how}$`) },
   ])
-  t.end()
 })
 
 t.test('under the bundled runner a stop ends the agent, keeps its work and says where it is', async (t) => {

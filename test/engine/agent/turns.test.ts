@@ -6,7 +6,20 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { until } from '../../until.ts'
-import { assertTidy, begin, type Done, elsewhere, git, landing, type Place, run, said, task, WHO } from './place.ts'
+import {
+  assertTidy,
+  begin,
+  type Done,
+  elsewhere,
+  git,
+  landing,
+  type Place,
+  run,
+  runAsProcess,
+  said,
+  task,
+  WHO,
+} from './place.ts'
 
 const CLAIM = 'intendant/landing/main'
 
@@ -166,9 +179,9 @@ t.test('a claim that was left is taken away: one of this clone at once, others a
   // Killed with its runner during the gate that it has claimed trunk for.
   const GATE = `n=$(ls '${gates}' | wc -l); touch "${gates}/$n"; test $n -ge 2 || ${elsewhere(at, remote, 'date +%N >> o')}
     test $n -lt 2 || kill -9 $PPID`
-  run(at, taskOf(1), { ...lands, GATE, AGENT: 'echo z > y' })
+  runAsProcess(at, taskOf(1), { ...lands, GATE, AGENT: 'echo z > y' })
   const left = git(remote, 'rev-parse', CLAIM)
-  const next = run(at, taskOf(2), { ...lands, AGENT: 'echo 2 > y2' })
+  const next = await run(at, taskOf(2), { ...lands, AGENT: 'echo 2 > y2' })
   t.match(said(t, next, 'task_run_completed'), [{ landed: true }])
   t.equal(git(remote, 'branch', '--list', CLAIM), '')
   const text = git(at.repository, 'show', '--no-patch', '--format=%B', left)
@@ -177,7 +190,7 @@ t.test('a claim that was left is taken away: one of this clone at once, others a
   const tree = git(at.repository, 'rev-parse', `${left}^{tree}`)
   const claim = git(at.repository, ...WHO, 'commit-tree', '-m', short, tree)
   git(at.repository, 'push', '--quiet', 'origin', `${claim}:refs/heads/${CLAIM}`)
-  const last = run(at, taskOf(3), { ...lands, AGENT: 'echo 3 > y3' })
+  const last = await run(at, taskOf(3), { ...lands, AGENT: 'echo 3 > y3' })
   t.match(said(t, last, 'task_run_completed'), [{ landed: true }])
   t.equal(git(remote, 'branch', '--list', CLAIM), '')
 })
@@ -187,7 +200,7 @@ t.test('a remote that refuses claims is landed on without', async (t) => {
   writeFileSync(join(remote, 'hooks/update'), `#!/bin/sh\ntest "$1" != refs/heads/${CLAIM}\n`, { mode: 0o755 })
   const seen = join(at.folder, 'seen')
   const GATE = `echo >> '${seen}'; test $(wc -l < '${seen}') -gt 2 || ${elsewhere(at, remote, 'date +%N >> o')}`
-  const done = run(at, task(), { ...lands, GATE, AGENT: 'echo z > y' })
+  const done = await run(at, task(), { ...lands, GATE, AGENT: 'echo z > y' })
   t.match(said(t, done, 'task_run_completed'), [{ landed: true }])
   execFileSync('git', ['-C', remote, 'fsck', '--strict'], { stdio: 'ignore' })
   assertTidy(t, at)

@@ -29,11 +29,11 @@ t.test(
   async (t) => {
     const { at, remote, lands } = landingWith(t, ({ repository }) => writeFileSync(join(repository, 'logo'), 'a\0old'))
     const AGENT = `printf 'a\\0mine' > logo; ${elsewhere(at, remote, "printf 'a\\0theirs' > logo")}`
-    t.match(said(t, run(at, task(), { ...lands, AGENT }), 'task_run_completed'), [
+    t.match(said(t, await run(at, task(), { ...lands, AGENT }), 'task_run_completed'), [
       { land_blocked: 'trunk_moved_conflict' },
     ])
     for (const attempt of [2, 3]) {
-      const idle = run(at, again(attempt), { ...lands, AGENT: 'cat > asked' })
+      const idle = await run(at, again(attempt), { ...lands, AGENT: 'cat > asked' })
       t.match(said(t, idle, 'task_run_completed'), [
         {
           verdict: 'defect',
@@ -47,7 +47,7 @@ t.test(
       )
     }
     t.equal(git(remote, 'show', 'main:logo'), 'a\0theirs')
-    const meant = run(at, again(4), { ...lands, AGENT: 'git add logo' })
+    const meant = await run(at, again(4), { ...lands, AGENT: 'git add logo' })
     t.match(said(t, meant, 'task_run_completed'), [{ verdict: 'complete', landed: true }])
     t.equal(git(remote, 'show', 'main:logo'), 'a\0mine')
     assertTidy(t, at)
@@ -62,10 +62,10 @@ t.test('a conflict is detected whatever the name of its file', async (t) => {
   for (const [i, file] of [name, other].entries()) {
     const first = { ...task(), attempt: 2 * i + 1 }
     const AGENT = `echo mine > '${file}'; ${elsewhere(at, remote, `echo theirs > '${file}'`)}`
-    t.match(said(t, run(at, first, { ...lands, AGENT }), 'task_run_completed'), [
+    t.match(said(t, await run(at, first, { ...lands, AGENT }), 'task_run_completed'), [
       { land_blocked: 'trunk_moved_conflict' },
     ])
-    const idle = run(at, again(2 * i + 2), { ...lands, AGENT: 'true' })
+    const idle = await run(at, again(2 * i + 2), { ...lands, AGENT: 'true' })
     t.match(said(t, idle, 'task_run_completed'), [{ verdict: 'defect', diagnosis: `conflicts are left in ${file}` }])
     t.equal(git(remote, 'show', `main:${file}`), 'theirs')
   }
@@ -75,13 +75,13 @@ t.test('a conflict is detected whatever the name of its file', async (t) => {
 t.test('a file that trunk deleted does not reappear when the agent leaves the conflict alone', async (t) => {
   const { at, remote, lands } = landingWith(t, ({ repository }) => writeFileSync(join(repository, 'f'), '1\n'))
   const AGENT = `echo 2 >> f; ${elsewhere(at, remote, 'rm f')}`
-  t.match(said(t, run(at, task(), { ...lands, AGENT }), 'task_run_completed'), [
+  t.match(said(t, await run(at, task(), { ...lands, AGENT }), 'task_run_completed'), [
     { land_blocked: 'trunk_moved_conflict' },
   ])
-  const idle = run(at, again(2), { ...lands, AGENT: 'true' })
+  const idle = await run(at, again(2), { ...lands, AGENT: 'true' })
   t.match(said(t, idle, 'task_run_completed'), [{ verdict: 'defect', diagnosis: 'conflicts are left in f' }])
   t.equal(git(remote, 'ls-tree', '--name-only', 'main'), 'README')
-  const gone = run(at, again(3, 1), { ...lands, AGENT: 'rm f; echo why > notes' })
+  const gone = await run(at, again(3, 1), { ...lands, AGENT: 'rm f; echo why > notes' })
   t.match(said(t, gone, 'task_run_completed'), [{ verdict: 'complete', landed: true }])
   t.equal(git(remote, 'ls-tree', '--name-only', 'main'), 'README\nnotes')
   assertTidy(t, at)
@@ -95,15 +95,15 @@ t.test('conflicts from the agent’s own merge do not land, committed or not', a
     'git fetch -q',
     `git ${who} merge -q origin/main || true`,
   ].join('; ')
-  const left = run(at, task(), { ...lands, AGENT: merges })
+  const left = await run(at, task(), { ...lands, AGENT: merges })
   t.match(said(t, left, 'task_run_completed'), [{ verdict: 'defect', diagnosis: 'conflicts are left in README' }])
-  const committed = run(at, { ...task(), attempt: 2 }, { ...lands, AGENT: `${merges}; ${commits}` })
+  const committed = await run(at, { ...task(), attempt: 2 }, { ...lands, AGENT: `${merges}; ${commits}` })
   t.match(said(t, committed, 'task_run_completed'), [{ verdict: 'defect', diagnosis: 'conflicts are left in README' }])
-  const idle = run(at, again(3), { ...lands, AGENT: 'cat > asked' })
+  const idle = await run(at, again(3), { ...lands, AGENT: 'cat > asked' })
   t.match(said(t, idle, 'task_run_completed'), [{ verdict: 'defect', diagnosis: 'conflicts are left in README' }])
   t.match(git(remote, 'show', 'intendant/runreq_1-3:asked'), /conflicts are left in README/)
   t.notMatch(git(remote, 'show', 'main:README'), /<<<</)
-  const solved = run(at, again(4), { ...lands, AGENT: 'echo both > README' })
+  const solved = await run(at, again(4), { ...lands, AGENT: 'echo both > README' })
   t.match(said(t, solved, 'task_run_completed'), [{ verdict: 'complete', landed: true }])
   assertTidy(t, at)
 })
@@ -112,7 +112,7 @@ t.test('an unfinished rebase is a defect that names where its other commits are'
   const { at, lands, trunk } = landing(t)
   const two = `echo 1 > one; ${commits}; echo 2 > two; ${commits}`
   const stops = `GIT_SEQUENCE_EDITOR='sed -i 1s/pick/edit/' git ${who} rebase -q -i ${at.base} --no-ff`
-  const done = run(at, task(), { ...lands, AGENT: `${two}; ${stops}; true` })
+  const done = await run(at, task(), { ...lands, AGENT: `${two}; ${stops}; true` })
   const diagnosis = /left a rebase unfinished \(commits that are not in it: intendant\/runreq_1-1-left in /
   t.match(said(t, done, 'task_run_completed'), [{ verdict: 'defect', diagnosis, preservation_ref: `origin/${BRANCH}` }])
   t.equal(git(at.repository, 'show', `${BRANCH}-left:two`), '2')
@@ -122,9 +122,9 @@ t.test('an unfinished rebase is a defect that names where its other commits are'
 
 t.test('resumed work that the agent resets away is a defect, and is kept', async (t) => {
   const { at, remote, lands, trunk } = landing(t)
-  run(at, task(), { ...lands, AGENT: 'echo z > y', GATE: 'false' })
+  await run(at, task(), { ...lands, AGENT: 'echo z > y', GATE: 'false' })
   const AGENT = 'git reset -q --hard origin/main'
-  const thrown = run(at, again(2), { ...lands, AGENT })
+  const thrown = await run(at, again(2), { ...lands, AGENT })
   t.match(said(t, thrown, 'task_run_completed'), [
     {
       verdict: 'defect',
@@ -134,10 +134,10 @@ t.test('resumed work that the agent resets away is a defect, and is kept', async
     },
   ])
   t.equal(git(remote, 'show', 'intendant/runreq_1-2:y'), 'z')
-  const other = run(at, again(3), { ...lands, AGENT: `${AGENT}; echo other > o` })
+  const other = await run(at, again(3), { ...lands, AGENT: `${AGENT}; echo other > o` })
   t.match(said(t, other, 'task_run_completed'), [{ verdict: 'defect', landed: false }])
   t.equal(trunk(), at.base)
-  const looks = run(at, again(4, 2), { ...lands, AGENT: 'git checkout -q --detach origin/main' })
+  const looks = await run(at, again(4, 2), { ...lands, AGENT: 'git checkout -q --detach origin/main' })
   t.match(said(t, looks, 'task_run_completed'), [{ verdict: 'complete', landed: true }])
   t.equal(git(remote, 'show', 'main:y'), 'z')
   assertTidy(t, at)
@@ -145,15 +145,15 @@ t.test('resumed work that the agent resets away is a defect, and is kept', async
 
 t.test('a run whose branch has nothing beyond trunk is complete with nothing to land', async (t) => {
   const { at, remote, lands, trunk } = landingWith(t, ({ repository }) => writeFileSync(join(repository, 'f'), '1\n'))
-  const nothing = (attempt: number, AGENT: string) => {
-    const done = run(at, { ...task(), attempt }, { ...lands, AGENT })
+  const nothing = async (attempt: number, AGENT: string) => {
+    const done = await run(at, { ...task(), attempt }, { ...lands, AGENT })
     const [completed] = said(t, done, 'task_run_completed')
     t.match(completed, { verdict: 'complete', success: true, landed: false })
     t.notOk('preservation_ref' in completed!)
   }
-  nothing(1, 'git reset -q --hard HEAD~1')
+  await nothing(1, 'git reset -q --hard HEAD~1')
   t.equal(trunk(), at.base)
-  nothing(2, `${elsewhere(at, remote, 'echo o > o')}; git pull -q origin main`)
+  await nothing(2, `${elsewhere(at, remote, 'echo o > o')}; git pull -q origin main`)
   t.equal(git(remote, 'branch', '--list', 'intendant/*'), '')
   assertTidy(t, at)
 })
@@ -161,16 +161,16 @@ t.test('a run whose branch has nothing beyond trunk is complete with nothing to 
 t.test('an embedded repository that is not a declared submodule does not land', async (t) => {
   const { at, remote, lands, trunk } = landing(t)
   const AGENT = `git init -q sub; git -C sub ${who} commit -qm s --allow-empty`
-  const done = run(at, task(), { ...lands, AGENT })
+  const done = await run(at, task(), { ...lands, AGENT })
   t.match(said(t, done, 'task_run_completed'), [
     { verdict: 'defect', diagnosis: /^the commit holds only the names of sub;/ },
   ])
   t.equal(trunk(), at.base)
   const [, left] = /the work stays in (.*)$/.exec(said(t, done, 'task_run_completed')[0]!.diagnosis)!
   t.ok(existsSync(join(left!, 'sub', '.git')))
-  t.match(said(t, run(at, again(2), { ...lands, AGENT: 'true' }), 'task_run_completed'), [{ verdict: 'defect' }])
+  t.match(said(t, await run(at, again(2), { ...lands, AGENT: 'true' }), 'task_run_completed'), [{ verdict: 'defect' }])
   execFileSync('git', ['-C', at.repository, 'worktree', 'remove', '--force', '--force', left!])
   const module = `git -c protocol.file.allow=always submodule --quiet add ${remote} module`
-  const declared = run(at, { ...task(), attempt: 3 }, { ...lands, AGENT: module })
+  const declared = await run(at, { ...task(), attempt: 3 }, { ...lands, AGENT: module })
   t.match(said(t, declared, 'task_run_completed'), [{ verdict: 'complete', landed: true }])
 })
