@@ -42,10 +42,12 @@ const LONG = ['simulation', 'crash', 'hostile', 'cli', 'upgrade', 'storage']
 
 const SHIPPED = ['cli', 'engine', 'http', 'runtime', 'storage', 'machines']
 
-/** Folders whose files share processes. Those of `WAITING` do not: one of them would hold up the next. */
-const SHARING = ['bench', 'cli', 'engine', 'http', 'machines', 'runtime', 'storage']
+/** Folders whose files share processes, those of `WAITING` among themselves. */
+const SHARING = ['bench', 'cli', 'console', 'engine', 'http', 'machines', 'runtime', 'storage']
 /** Files in one process: enough to spread the cost of its start, few enough to keep every core busy at the end. */
-const SHARED_MAX = 6
+const SHARED_MAX = 12
+/** The same for those of `WAITING`, which take longest: what the last process has begun, no other can take over. */
+const WAITING_MAX = 4
 /**
  * What a file may not do in a process that others use too: set something for all tests of the process, change the
  * process, measure it or what it has loaded, or compare with a snapshot, which tap finds by the file that the process
@@ -74,13 +76,13 @@ function byProcess(files: readonly string[]): string[][] {
   const processes: string[][] = []
   const open = new Map<string, string[]>()
   for (const file of files) {
-    const folder = relative(root, dirname(file)).split('/')[0]!
-    if (!SHARING.includes(folder) || isWaiting(file) || NEEDS_A_PROCESS.test(readFileSync(file, 'utf8'))) {
+    const folder = isWaiting(file) ? WAITING : relative(root, dirname(file)).split('/')[0]!
+    if (!SHARING.includes(folder.split('/')[0]!) || NEEDS_A_PROCESS.test(readFileSync(file, 'utf8'))) {
       processes.push([file])
       continue
     }
     const shared = open.get(folder)
-    if (shared !== undefined && shared.length < SHARED_MAX) {
+    if (shared !== undefined && shared.length < (folder === WAITING ? WAITING_MAX : SHARED_MAX)) {
       shared.push(file)
       continue
     }

@@ -88,6 +88,8 @@ const started = new Set([
   'test/hostile/timing.ts',
   // Started by test/run.ts.
   'test/in-turn.ts',
+  // Started by test/crash/damages.ts.
+  'test/crash/verifier.ts',
   // Started by test/simulation/crew.ts, which it imports.
   'test/simulation/worker.ts',
   // Named in bench/child.ts and others of bench.

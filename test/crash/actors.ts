@@ -23,10 +23,13 @@ export interface Load {
 }
 
 const AGAIN_MS = 20
+/** The same while nobody listens: dozens who ask all the time would take half of the machine from the start they wait for. */
+const NOBODY_MS = 100
 
 /** Repeats a request until the answer is not 5xx or 429. Undefined when the load is stopping. */
 export async function insist(load: Load, what: Omit<Ask, 'url' | 'token'>, path: string, token = load.token) {
   for (;;) {
+    let againMs = AGAIN_MS
     try {
       const heard = await ask({ ...what, url: load.url() + path, token })
       if (heard.cursor !== undefined) load.memory.reach(heard.cursor)
@@ -35,9 +38,10 @@ export async function insist(load: Load, what: Omit<Ask, 'url' | 'token'>, path:
       // The service is gone or the connection broke: nobody knows whether the request was carried out, so it is
       // repeated.
       if (error instanceof SyntaxError) load.memory.faults.push(error.message)
+      if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') againMs = NOBODY_MS
     }
     if (load.stopping()) return undefined
-    await sleep(AGAIN_MS)
+    await sleep(againMs)
   }
 }
 

@@ -2,13 +2,13 @@
  * Damages the files of a home while no service runs, starts the real service there, and says what happened: it refused
  * with a reason, or it served. Bits are flipped anywhere in the pages, more often where the structure is.
  */
-import { spawnSync } from 'node:child_process'
+import { type ChildProcess, fork } from 'node:child_process'
 import { closeSync, cpSync, fstatSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { dataFilesOf } from '../../storage/home/home-paths.ts'
 import { framesFrom } from '../../storage/segments/frames-in.ts'
-import { BINARY } from '../binary.ts'
 import { Random } from '../random.ts'
 import type { Load } from './actors.ts'
 import { documentsAgreeWith, holdsWhatWasTold, wholeLog } from './check.ts'
@@ -58,8 +58,36 @@ export interface Outcome {
   readonly faults: readonly string[]
 }
 
-function verifyIn(home: string): { readonly status: number | null; readonly signal: NodeJS.Signals | null } {
-  return spawnSync(process.execPath, [BINARY, 'verify'], { env: { ...process.env, ENGINE_HOME: home } })
+const VERIFIER = fileURLToPath(new URL('verifier.js', import.meta.url))
+let verifier: ChildProcess | undefined
+
+/** How `intendant verify` ended there: with an exit code, or, what should not be, by the end of its process. */
+interface Verified {
+  readonly status?: number
+  readonly endedBy?: string
+}
+
+function verifyIn(home: string): Promise<Verified> {
+  verifier ??= fork(VERIFIER)
+  const child = verifier
+  // In between it keeps this process from ending no more than this one keeps it.
+  child.ref()
+  child.channel!.ref()
+  return new Promise((resolve) => {
+    const settle = (verified: Verified): void => {
+      child.off('message', onStatus).off('exit', onExit)
+      child.unref()
+      child.channel?.unref()
+      resolve(verified)
+    }
+    const onStatus = (status: number): void => settle({ status })
+    const onExit = (code: number | null, signal: string | null): void => {
+      verifier = undefined
+      settle({ endedBy: signal ?? `code ${code}` })
+    }
+    child.on('message', onStatus).on('exit', onExit)
+    child.send(home)
+  })
 }
 
 /** Starts the service on the damaged home, reads everything, and asks `verify`. */
@@ -71,8 +99,9 @@ export async function outcomeOf(home: string, memory: Memory): Promise<Outcome> 
     const { code, signal } = await service.ended()
     const faults = code === 1 && signal === null ? [] : [`it ended with ${code ?? signal}: ${service.errors}`]
     if (!WAY_BACK.test(service.errors)) faults.push(`it says no way back: ${service.errors}`)
-    const verified = verifyIn(home)
-    if (verified.status !== 1) faults.push(`it is refused, and verify ended with ${verified.status ?? verified.signal}`)
+    const verified = await verifyIn(home)
+    if (verified.status !== 1)
+      faults.push(`it is refused, and verify ended with ${verified.status ?? verified.endedBy}`)
     return { served: false, wrong: [], words: service.errors, faults }
   }
   const wrong: string[] = []
@@ -86,8 +115,8 @@ export async function outcomeOf(home: string, memory: Memory): Promise<Outcome> 
   }
   const code = await service.stop()
   if (code !== 0) faults.push(`it served, and ended with ${JSON.stringify(await service.ended())}: ${service.errors}`)
-  const { status, signal } = verifyIn(home)
-  if (signal !== null) faults.push(`verify ended by ${signal}`)
+  const { status, endedBy } = await verifyIn(home)
+  if (endedBy !== undefined) faults.push(`verify ended by ${endedBy}`)
   if (wrong.length > 0 && status === 0) faults.push(`it served what is wrong, and verify finds nothing: ${wrong}`)
   return { served: true, wrong, words: service.errors, faults }
 }

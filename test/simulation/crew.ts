@@ -12,11 +12,15 @@ export interface Told {
   readonly processes: number
   /** The promise that it broke, in words. */
   readonly fault: string | undefined
+  /** SHA-256 of its history, if that was asked for. */
+  readonly digest?: string | undefined
 }
 
 export interface Handful {
   readonly from: number
   readonly until: number
+  /** Seeds whose histories are kept, which costs, for their digests. */
+  readonly digestsOf?: readonly number[]
 }
 
 export type Report = { readonly kind: 'world'; readonly told: Told } | { readonly kind: 'done'; readonly cpuMs: number }
@@ -30,7 +34,7 @@ const WORKER = fileURLToPath(new URL('worker.js', import.meta.url))
  * Returns the CPU time of all of it, milliseconds.
  */
 export async function runSeeds(
-  { from, until }: Handful,
+  { from, until, digestsOf = [] }: Handful,
   workers: number,
   heard: (told: Told) => 'go on' | 'stop',
 ): Promise<number> {
@@ -38,7 +42,7 @@ export async function runSeeds(
   let isStopped = false
   const take = (): Handful | undefined => {
     if (isStopped || next >= until) return undefined
-    const handful = { from: next, until: Math.min(next + HANDFUL, until) }
+    const handful = { from: next, until: Math.min(next + HANDFUL, until), digestsOf }
     next = handful.until
     return handful
   }
@@ -64,7 +68,7 @@ async function work(take: () => Handful | undefined, hear: (told: Told) => void)
     }
     child = undefined
     hear({ seed: did.next, events: 0, processes: 0, fault: `its process ended (${ended})` })
-    handful = did.next + 1 < handful.until ? { from: did.next + 1, until: handful.until } : take()
+    handful = did.next + 1 < handful.until ? { ...handful, from: did.next + 1 } : take()
   }
   child?.disconnect()
   return cpuMs

@@ -6,12 +6,13 @@ function tell(report: Report): void {
   process.send!(report)
 }
 
-process.on('message', async ({ from, until }: Handful) => {
+process.on('message', async ({ from, until, digestsOf = [] }: Handful) => {
   const began = process.cpuUsage()
   for (let seed = from; seed < until; seed++) {
-    const { violation, events, processes } = await runWorld(seed)
+    const isKept = digestsOf.includes(seed)
+    const { violation, events, processes, history } = await runWorld(seed, isKept)
     const fault = violation === undefined ? undefined : `${violation.name}: ${violation.message}`
-    tell({ kind: 'world', told: { seed, events, processes, fault } })
+    tell({ kind: 'world', told: { seed, events, processes, fault, digest: isKept ? history.digest() : undefined } })
   }
   const { user, system } = process.cpuUsage(began)
   tell({ kind: 'done', cpuMs: (user + system) / 1_000 })
