@@ -97,7 +97,7 @@ export function admit(exchange: Exchange, access: Access, runnerParam: number): 
     return false
   }
   if (principal.kind === 'run' && access.isClosedToRuns === true) {
-    exchange.problem('forbidden', "A run's token may not do this, whatever its rights: it would outlast the run.")
+    exchange.problem('forbidden', "A run's token may not do this, whatever its rights: people do.")
     return false
   }
   const { right, orRight } = access

@@ -42,8 +42,8 @@ export interface Access {
   /** Absent: runners' tokens are refused. */
   readonly runner?: RunnerRule
   /**
-   * It changes what the project is, or works on by itself for ever: for people. The token of a run, which may be in the
-   * hands of an agent that goes astray, is refused although it holds the right.
+   * It changes what the project is, works on by itself without end, or approves what it submits: for people. The token
+   * of a run, which may be in the hands of an agent that goes astray, is refused although it holds the right.
    */
   readonly isClosedToRuns?: true
 }

@@ -140,7 +140,7 @@ export function openApiDocument(routes: readonly Route[], version: string): Reco
 }
 
 function operation(route: Route, components: Components): Record<string, unknown> {
-  const { right, runner } = route.access
+  const { right, runner, isClosedToRuns } = route.access
   const example = examples[`${route.method} ${route.path}`]
   return {
     operationId: operationId(route),
@@ -150,6 +150,7 @@ function operation(route: Route, components: Components): Record<string, unknown
     ...(right === 'none' ? { security: [] } : {}),
     'x-right': right,
     ...(runner === undefined ? {} : { 'x-runner': runner }),
+    ...(isClosedToRuns === undefined ? {} : { 'x-closed-to-runs': isClosedToRuns }),
     parameters: parameters(route),
     ...(route.body === undefined ? {} : { requestBody: requestBody(route, components, example?.body) }),
     ...(route.upload === undefined ? {} : { requestBody: uploadBody(route.upload, components, example) }),

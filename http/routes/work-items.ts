@@ -53,7 +53,7 @@ function createRoute(service: ServiceContext): Route {
       'Submitting it approves it: items run with throttle `full`. While an unsettled item of the project, not being ' +
       'stopped, has the same objective, kind, payload, base, context, labels and runner, that item is returned unchanged ' +
       '(200), unless `allow_duplicate` is set: the lane, dependencies, times and source of the second request are ignored.',
-    access: { right: 'work.submit' },
+    access: { right: 'work.submit', isClosedToRuns: true },
     body: { schema: workItemCreateBody },
     headers: [IDEMPOTENCY_HEADER, 'traceparent'],
     answers: {

@@ -87,7 +87,7 @@ t.test(
 )
 
 t.test(
-  "a run's token approves, operates and grants nothing, answers for nothing, and changes nothing that lasts",
+  "a run's token approves, operates and grants nothing, answers for nothing, and does nothing that is for people",
   async (t) => {
     const { s, id, token } = await underWay(t)
     const as = { token }
@@ -102,15 +102,16 @@ t.test(
     t.match(await refused('POST', '/api/tokens', { name: 'mine', rights: ['view'] }), /token\.manage/)
     await refused('POST', `/api/run-requests/${id}/completed`, { attempt: 1, result: {} })
     await refused('POST', '/api/projects/shop/run-requests', { ...full, priority: 1 })
-    const lasting: readonly [method: string, path: string, body: object][] = [
+    const forPeople: readonly [method: string, path: string, body: object][] = [
       ['POST', '/api/projects', { key: 'new', name: 'new' }],
       ['PATCH', '/api/projects/shop', { name: 'mine' }],
       ['PUT', '/api/projects/shop/charter', { mission: 'mine' }],
       ['POST', '/api/sentinels', {}],
       ['PATCH', '/api/sentinels/any', {}],
       ['POST', '/api/initiatives', {}],
+      ['POST', '/api/work-items', { project: 'shop', objective: 'x' }],
     ]
-    for (const [method, path, body] of lasting) t.match(await refused(method, path, body), /outlast the run/)
+    for (const [method, path, body] of forPeople) t.match(await refused(method, path, body), /people do/)
     const campaign = { project: 'shop', name: 'speed', mission: 'Be fast.', done_evidence: [GATE] }
     for (const authorized_by of [`run:${id}`, 'ada'])
       t.match(await refused('POST', '/api/campaigns', { ...campaign, authorized_by }), /people answer/)
