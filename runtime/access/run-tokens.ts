@@ -37,6 +37,7 @@ type RunRequestSnapshot = SnapshotOf<RunRequestContext>
 interface InUse {
   readonly entry: Entry
   readonly attempt: number
+  readonly project: string
   readonly runnerId: string
   readonly rights: readonly RunRight[]
 }
@@ -67,8 +68,8 @@ export class RunTokens {
    * have no rights. Throws RunKeyFailure if the first key cannot be written.
    */
   tokenOf({ value, context }: RunRequestSnapshot): string | undefined {
-    const { id, attempt, offered_to } = context
-    if (!isWorking(value) || this.#rightsOf(offered_to).length === 0) return undefined
+    const { id, attempt } = context
+    if (!isWorking(value) || this.#rightsOf(context).length === 0) return undefined
     this.#key ??= this.#store.make()
     const digits = id.slice(ID_PREFIX.length)
     return `${RUN_TOKEN_PREFIX}${digits}_${attempt}_${this.#proof(this.#key, id, attempt)}`
@@ -94,9 +95,9 @@ export class RunTokens {
       const known = this.#inUse.get(id)
       if (known !== undefined && !isAttempt(after, known.attempt)) this.#drop(id, known)
     } else if (kind === 'runner') {
-      const rights = rightsOfRuns(after)
       for (const request of this.#byRunner.get(id) ?? []) {
         const known = this.#inUse.get(request)!
+        const rights = rightsOfRuns(after, known.project)
         // Streams were opened with the rights of then, so they end even if there are others now.
         if (known.rights.join() !== rights.join()) this.#drop(request, known)
       }
@@ -105,13 +106,13 @@ export class RunTokens {
 
   #take(snapshot: RunRequestSnapshot, attempt: number): Entry | undefined {
     const { id, project, offered_to: runnerId } = snapshot.context
-    const rights = this.#rightsOf(runnerId)
+    const rights = this.#rightsOf(snapshot.context)
     if (!isAttempt(snapshot, attempt) || runnerId === undefined || rights.length === 0) return undefined
     const name = `run:${id}`
     const by = { id, name }
     const of = { projects: new Set([project]), run: { attempt, runnerId }, expiresAtMs: undefined }
     const entry = newEntry({ kind: 'run', id, name, by, rights: new Set(rights), ...of })
-    this.#inUse.set(id, { entry, attempt, runnerId, rights })
+    this.#inUse.set(id, { entry, attempt, project, runnerId, rights })
     const requests = this.#byRunner.get(runnerId) ?? new Set()
     this.#byRunner.set(runnerId, requests.add(id))
     return entry
@@ -125,9 +126,12 @@ export class RunTokens {
     this.#end(entry)
   }
 
-  #rightsOf(runnerId: string | undefined): readonly RunRight[] {
-    if (runnerId === undefined) return []
-    return rightsOfRuns(readable(() => this.#runtime.read({ kind: 'runner', id: runnerId })))
+  #rightsOf({ project, offered_to: id }: RunRequestContext): readonly RunRight[] {
+    if (id === undefined) return []
+    return rightsOfRuns(
+      readable(() => this.#runtime.read({ kind: 'runner', id })),
+      project,
+    )
   }
 
   /** A restored log has another epoch, so that even a key that was copied beside it admits nobody from before. */
@@ -141,7 +145,12 @@ function isAttempt({ value, context }: RunRequestSnapshot, attempt: number): boo
   return isWorking(value) && context.attempt === attempt
 }
 
-/** None of a removed or unknown runner. */
-function rightsOfRuns(runner: SnapshotOf<any> | undefined): readonly RunRight[] {
-  return runner === undefined || runner.value === 'removed' ? [] : runner.context.run_rights
+/**
+ * What the runner's runs may do in the project. Nothing if it is removed, unknown, or no longer allowed the project: who
+ * then gives it rights need not hold them there.
+ */
+function rightsOfRuns(runner: SnapshotOf<any> | undefined, project: string): readonly RunRight[] {
+  if (runner === undefined || runner.value === 'removed') return []
+  const { allowed_projects, run_rights } = runner.context
+  return allowed_projects.includes('*') || allowed_projects.includes(project) ? run_rights : []
 }

@@ -13,7 +13,10 @@ function world(epoch = 'one', key: Buffer | undefined = KEY) {
     value: 'started',
     context: { id: ID, project: 'shop', attempt: 1, offered_to: 'r1' as string | undefined },
   }
-  const runner = { value: 'registered', context: { id: 'r1', run_rights: ['view'] as string[] } }
+  const runner = {
+    value: 'registered',
+    context: { id: 'r1', allowed_projects: ['shop'], run_rights: ['view'] as string[] },
+  }
   const reads: string[] = []
   const runtime = {
     journal: { epoch },
@@ -83,8 +86,15 @@ t.test('an entry ends once, with the commit that ends its attempt or changes its
   commit('runner', { ...runner, value: 'removed' } as never)
   t.strictSame(over, [first, second], 'its runner is removed')
   const third = tokens.find(token)
+  const narrowed = { ...runner, context: { ...runner.context, allowed_projects: ['bank'] } }
+  commit('runner', { ...runner, context: { ...runner.context, allowed_projects: ['*'] } })
+  t.equal(over.length, 2, 'it may work for more projects')
+  commit('runner', narrowed)
+  t.strictSame(over, [first, second, third], 'it may no longer work for this one')
+  commit('runner', runner)
+  const fourth = tokens.find(token)
   commit('run_request', { ...request, value: 'lost' } as never)
   commit('run_request', { ...request, value: 'lost' } as never)
-  t.strictSame(over, [first, second, third])
+  t.strictSame(over, [first, second, third, fourth])
   t.end()
 })
