@@ -137,6 +137,8 @@ export interface Dispatcher {
   readonly labels: LimitedLabels
   /** Replaces the limits of labels: how many runs that require one may be under way, by label. */
   setLabelLimits(limits: ReadonlyMap<string, number>): void
+  /** Replaces the weights of projects, by key: the turns of a project while one of weight 1 has one. */
+  setWeights(weights: ReadonlyMap<string, number>): void
   /** Replaces the set of lanes in which nothing is offered. */
   setPausedLanes(lanes: Iterable<string>): void
   /** Asked for each pair of runner and request; undefined: every engine serves everything. */

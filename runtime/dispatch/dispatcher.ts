@@ -47,6 +47,7 @@ class RunRequestDispatcher implements Dispatcher {
   readonly labels = new LabelLimits()
   private readonly projects: ProjectFacts
   readonly maxWriters: (projectId: string) => number
+  readonly setWeights = (weights: ReadonlyMap<string, number>): void => this.queue.setWeights(weights)
   private readonly suspensions: Suspensions
   private readonly intake: Intake
   private readonly changes: Changes = { demands: new Set(), runners: new Set(), told: new Set() }

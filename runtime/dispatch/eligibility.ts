@@ -8,12 +8,13 @@ import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import { furtherProjects, requiredLabels } from '../../machines/run-request/demand.ts'
 import type { IndexHeap } from '../collections/index-heap.ts'
 import type { RunnerRequirements } from './api.ts'
-import type { TurnLinks } from './turns.ts'
+import type { Turn } from './turns.ts'
 
-/** A project's place in the round robin: the lowest turn goes first. */
-export interface ProjectTurn extends TurnLinks {
+/** A project and its turn among the others. */
+export interface ProjectTurn extends Turn {
   readonly key: string
-  turn: number
+  /** Number of its demands, waiting or not. */
+  demands: number
   /** Number of its requests that could be offered now, as far as the requests themselves are concerned. */
   ready: number
   /** Its demands that have such requests. */

@@ -101,13 +101,15 @@ export class Matching {
     const supply = runner.supply!
     const looksMax = supply.demands.length + this.queue.demandCountPinnedTo(runner.id)
     let looks = 0
-    for (let project = this.queue.firstInTurn; project !== undefined; project = project.after) {
-      let best: Demand | undefined
-      for (const demand of project.waiting) {
-        if (++looks > looksMax) return this.bestOf(runner)
-        if (mayTake(supply, runner.id, demand) && this.isBetter(demand, best, runner)) best = demand
+    for (const projects of this.queue.inTurn) {
+      for (const project of projects) {
+        let best: Demand | undefined
+        for (const demand of project.waiting) {
+          if (++looks > looksMax) return this.bestOf(runner)
+          if (mayTake(supply, runner.id, demand) && this.isBetter(demand, best, runner)) best = demand
+        }
+        if (best !== undefined) return best
       }
-      if (best !== undefined) return best
     }
     return undefined
   }

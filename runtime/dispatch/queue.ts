@@ -18,7 +18,7 @@ import { addTo, removeFrom } from '../collections/sets.ts'
 import { type Demand, type ProjectTurn, pair, type Supply, unpairDemand } from './eligibility.ts'
 import { IdTable } from './id-table.ts'
 import { microsOf } from './micros.ts'
-import { Turns } from './turns.ts'
+import { newTurn, Turns } from './turns.ts'
 
 /** States of a slot: whether a queued request can be offered, and if not, why. */
 const FREE = 0
@@ -61,12 +61,13 @@ export class Queue {
   private readonly bySlot: (Demand | undefined)[] = []
   private readonly freeDemands: number[] = []
   private idleDemands = 0
-  private readonly projects = new Map<string, { turn: ProjectTurn; demands: number }>()
+  private readonly projects = new Map<string, ProjectTurn>()
   private readonly repositories = new Map<string, Set<Demand>>()
   private readonly pins = new Map<string, Set<Demand>>()
   private readonly labels = new Map<string, Set<Demand>>()
   private readonly order = (a: number, b: number) => this.before(a, b)
   private readonly turns = new Turns<ProjectTurn>()
+  private weights: ReadonlyMap<string, number> = new Map()
 
   /** `suppliesOf`: all supplies, to pair a new demand with. */
   constructor(platform: Platform, suppliesOf: () => Iterable<Supply>) {
@@ -82,9 +83,16 @@ export class Queue {
     return this.demands.values()
   }
 
-  /** The project whose turn it is, among those that have something to offer. */
-  get firstInTurn(): ProjectTurn | undefined {
-    return this.turns.first
+  /** The projects that have something to offer, in the order of their turns, in chunks. Valid until the next change. */
+  get inTurn(): readonly (readonly ProjectTurn[])[] {
+    return this.turns.chunks()
+  }
+
+  /** Replaces all weights, by key of the project; others have a weight of 1. */
+  setWeights(weights: ReadonlyMap<string, number>): void {
+    this.weights = weights
+    this.turns.isWeighted = weights.size > 0
+    for (const [key, project] of this.projects) project.weight = weights.get(key) ?? 1
   }
 
   demandsOfRepository(repository: string): Iterable<Demand> {
@@ -195,7 +203,7 @@ export class Queue {
 
   /** Whether demand a's first ready request goes before demand b's. Both must have one. */
   goesBefore(a: Demand, b: Demand): boolean {
-    if (a.project !== b.project) return a.project.turn < b.project.turn
+    if (a.project !== b.project) return this.turns.goesBefore(a.project, b.project)
     return this.before(a.ready.first, b.ready.first)
   }
 
@@ -270,9 +278,7 @@ export class Queue {
     }
     this.state[slot] = state
     if (state !== READY) return
-    // A project that had nothing to offer joins the round at its end: idleness earns no credit, and a project
-    // that asks for one thing at a time waits one round, just like one with a thousand requests.
-    if (project.ready === 0) this.turns.toEnd(project)
+    if (project.ready === 0) this.turns.join(project)
     project.ready++
     if (ready.size === 0) project.waiting.add(demand)
     ready.push(slot)
@@ -351,14 +357,11 @@ export class Queue {
   }
 
   private projectTurn(key: string): ProjectTurn {
-    let project = this.projects.get(key)
-    if (project === undefined) {
-      const links = { turn: 0, before: undefined, after: undefined, isListed: false }
-      project = { turn: { key, ready: 0, waiting: new Set(), ...links }, demands: 0 }
-      this.projects.set(key, project)
-    }
+    const known = this.projects.get(key)
+    const project = known ?? { key, demands: 0, ready: 0, waiting: new Set(), ...newTurn(this.weights.get(key)) }
+    if (known === undefined) this.projects.set(key, project)
     project.demands++
-    return project.turn
+    return project
   }
 
   private joinDemand(demand: Demand): void {
@@ -380,8 +383,7 @@ export class Queue {
       if (demand.repository !== undefined) removeFrom(this.repositories, demand.repository, demand)
       for (const label of demand.labels) removeFrom(this.labels, label, demand)
       if (demand.pin !== undefined) removeFrom(this.pins, demand.pin, demand)
-      const project = this.projects.get(demand.project.key)!
-      if (--project.demands === 0) this.projects.delete(demand.project.key)
+      if (--demand.project.demands === 0) this.projects.delete(demand.project.key)
     }
     this.idleDemands = 0
   }

@@ -1,51 +1,93 @@
 /**
- * The projects that have something to offer, in the order of their turns. A project only ever joins at the end, so
- * a linked list keeps the order without sorting, and the first is found without looking at the others.
+ * The projects that have something to offer, in the order of their turns. Without weights that is a plain round: each
+ * turn is the last of all that were given, so a project that is served, or has just come, goes to the end. A project
+ * of weight w goes back one w-th of the way to the end instead, so it comes w times while others come once, spread over
+ * the round (virtual time, as in weighted fair queueing; Demers, Keshav and Shenker 1989). Measured by how far the
+ * project itself lies behind, the step needs no clock that others could drive: work that only other runners take does
+ * not disturb the shares.
  */
+import { SortedChunks } from '../collections/sorted-chunks.ts'
 
-/** Links that the list keeps in each project; only the list touches them. */
-export interface TurnLinks {
+/** A project's place among the others; only the list of turns changes it, except for the weight. */
+export interface Turn {
+  /** The lowest goes first. */
   turn: number
-  before: this | undefined
-  after: this | undefined
+  /** Of equal turns, the one that was given first goes first. */
+  given: number
   isListed: boolean
+  /** Turns that it gets while a project of weight 1 gets one. */
+  weight: number
 }
 
-export class Turns<P extends TurnLinks> {
-  #first: P | undefined
-  #last: P | undefined
-  #lastTurn = 0
+export function newTurn(weight = 1): Turn {
+  return { turn: 0, given: 0, isListed: false, weight }
+}
+
+export class Turns<P extends Turn> {
+  readonly #listed = new SortedChunks<P>(inTurn)
+  #given = 0
+  /** The last of all turns that were given. */
+  #end = 0
+  /** The turn of the project that was served last. */
+  #served = 0
+  /** Whether any project has a weight of its own. */
+  isWeighted = false
 
   get first(): P | undefined {
-    return this.#first
+    return this.#listed.first
+  }
+
+  /** All in order, some at a time. Valid until the next change. */
+  chunks(): readonly (readonly P[])[] {
+    return this.#listed.chunks()
+  }
+
+  goesBefore(a: P, b: P): boolean {
+    return inTurn(a, b) < 0
+  }
+
+  /**
+   * The project has something to offer again. With weights it keeps its turn: one that asks for one thing at a time is
+   * not put off each time. But its turn does not lie before those of all others: idleness earns no credit.
+   */
+  join(project: P): void {
+    if (!this.isWeighted) this.toEnd(project)
+    else {
+      this.leave(project)
+      project.turn = Math.max(project.turn, this.first?.turn ?? this.#served)
+      this.#enter(project)
+    }
   }
 
   /** The project joins at the end, or moves there. */
   toEnd(project: P): void {
     this.leave(project)
-    project.turn = ++this.#lastTurn
-    project.isListed = true
-    project.before = this.#last
-    if (this.#last === undefined) this.#first = project
-    else this.#last.after = project
-    this.#last = project
+    project.turn = ++this.#end
+    this.#enter(project)
   }
 
   leave(project: P): void {
-    if (!project.isListed) return
-    const { before, after } = project
-    if (before === undefined) this.#first = after
-    else before.after = after
-    if (after === undefined) this.#last = before
-    else after.before = before
-    project.before = undefined
-    project.after = undefined
+    if (project.isListed) this.#listed.remove(project)
     project.isListed = false
   }
 
-  /** The project has had its turn: it moves to the end, if it is listed at all. */
+  /** The project has had its turn, whether or not it has something left to offer. */
   served(project: P): void {
-    if (project.isListed) this.toEnd(project)
-    else project.turn = ++this.#lastTurn
+    const { isListed, weight, turn } = project
+    this.leave(project)
+    this.#end++
+    this.#served = turn
+    project.turn = weight === 1 ? this.#end : turn + (this.#end - turn) / weight
+    if (isListed) this.#enter(project)
   }
+
+  #enter(project: P): void {
+    project.given = ++this.#given
+    project.isListed = true
+    this.#listed.add(project)
+  }
+}
+
+function inTurn(a: Turn, b: Turn): number {
+  return a.turn - b.turn || a.given - b.given
 }

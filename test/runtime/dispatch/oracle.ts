@@ -66,12 +66,41 @@ function holdersOf(repository: string | undefined, all: readonly Seen[]): readon
   )
 }
 
-/** Projects in the order of their turns: a project that was served, or has just come back, goes to the end. */
+/**
+ * Projects in the order of their turns. Without weights, one that was served, or has just come back, goes to the end. With
+ * weights, one that was served goes back by a part of the way to the end, and one that comes back keeps its place,
+ * though not before all others.
+ */
 export class Round {
+  readonly weights = new Map<string, number>()
+  private readonly places = new Map<string, number>()
   private order: string[] = []
+  private end = 0
+  private servedLast = 0
 
-  toEnd(project: string): void {
+  /** `waiting`: the other projects that have something to offer. */
+  joins(project: string, waiting: readonly string[]): void {
+    if (this.weights.size === 0) this.puts(project, ++this.end)
+    else {
+      const others = waiting.map((other) => this.places.get(other)!)
+      const first = others.length === 0 ? this.servedLast : Math.min(...others)
+      this.puts(project, Math.max(first, this.places.get(project) ?? 0))
+    }
+  }
+
+  served(project: string): void {
+    const place = this.places.get(project)!
+    this.end++
+    this.servedLast = place
+    const weight = this.weights.get(project) ?? 1
+    this.puts(project, weight === 1 ? this.end : place + (this.end - place) / weight)
+  }
+
+  /** Behind those at the same place. */
+  private puts(project: string, place: number): void {
+    this.places.set(project, place)
     this.order = [...this.order.filter((one) => one !== project), project]
+    this.order.sort((a, b) => this.places.get(a)! - this.places.get(b)!)
   }
 
   /** The ids in the order in which they are to be offered. */

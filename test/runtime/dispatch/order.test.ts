@@ -32,6 +32,7 @@ type Command =
   | { readonly do: 'approve'; readonly which: number }
   | { readonly do: 'pause'; readonly lanes: readonly string[] }
   | { readonly do: 'limit'; readonly label: string; readonly to: number | undefined }
+  | { readonly do: 'weigh'; readonly project: string; readonly to: number }
 
 const which = fc.nat(1_000)
 const command: fc.Arbitrary<Command> = fc.oneof(
@@ -51,9 +52,17 @@ const command: fc.Arbitrary<Command> = fc.oneof(
       to: fc.constantFrom(undefined, 0, 1, 2, 3),
     }),
   },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('weigh' as const),
+      project: fc.constantFrom('alpha', 'beta', 'gamma'),
+      to: fc.constantFrom(1, 1, 2, 3, 100),
+    }),
+  },
 )
 
-/** The expected turns: a project whose first request becomes ready joins the round at its end. */
+/** The expected turns: a project whose first request becomes ready joins the round. */
 class Rounds {
   readonly round = new Round()
   private readonly ready = new Map<string, number>()
@@ -65,8 +74,14 @@ class Rounds {
       now.set(project, (now.get(project) ?? 0) + (isReady(one) ? 1 : 0))
     }
     for (const [project, count] of now) {
-      if (count > 0 && (this.ready.get(project) ?? 0) === 0) this.round.toEnd(project)
+      const before = this.ready.get(project) ?? 0
       this.ready.set(project, count)
+      if (count === 0 || before > 0) continue
+      const waiting = [...this.ready].filter(([other, many]) => other !== project && many > 0)
+      this.round.joins(
+        project,
+        waiting.map(([other]) => other),
+      )
     }
   }
 }
@@ -88,6 +103,10 @@ t.test('every poll gets the request that filtering and sorting all requests woul
           if (one.to === undefined) limits.delete(one.label)
           else limits.set(one.label, one.to)
           dispatcher.setLabelLimits(limits)
+        } else if (one.do === 'weigh') {
+          if (one.to === 1) rounds.round.weights.delete(one.project)
+          else rounds.round.weights.set(one.project, one.to)
+          dispatcher.setWeights(new Map(rounds.round.weights))
         } else if (one.do === 'poll') {
           const given = runners[one.runner]!
           const may = ({ context }: Seen) => mayTake(one.runner, given, context, all, paused, () => 1, limits)
@@ -97,7 +116,7 @@ t.test('every poll gets the request that filtering and sorting all requests woul
           fake.run()
           if (offered(asked) !== expected) throw new Error(`${one.runner} got ${offered(asked)}, not ${expected}`)
           if (expected !== undefined) {
-            rounds.round.toEnd(fake.request(expected).context.project)
+            rounds.round.served(fake.request(expected).context.project)
             fake.report(expected, 'started')
           }
         } else if (all.length > 0) {
@@ -149,6 +168,40 @@ t.test('a project with one request at a time gets one turn in every round', asyn
     fake.run()
   }
   for (const project of ['a', 'b', 'single']) t.equal(got.filter((one) => one === project).length, 10, project)
+})
+
+t.test('of the places of busy runners, a project of weight 3 gets three of four while others have work', async (t) => {
+  const { fake, dispatcher } = world({ r1: { capacity: 2 }, r2: { capacity: 2 } })
+  dispatcher.setWeights(new Map([['heavy', 3]]))
+  for (let n = 0; n < 80; n++) fake.create({ project: 'light', priority: 5 })
+  for (let n = 0; n < 80; n++) fake.create({ project: 'heavy' })
+  fake.run()
+  const got: string[] = []
+  const places: string[] = []
+  for (let n = 0; n < 80; n++) {
+    const asked = poll(dispatcher, n % 2 === 0 ? 'r1' : 'r2', 0)
+    fake.run()
+    const id = offered(asked)!
+    got.push(fake.request(id).context.project)
+    fake.report(id, 'started')
+    places.push(id)
+    if (places.length > 2) fake.report(places.shift()!, 'completed')
+    fake.run()
+  }
+  t.equal(got.slice(-40).filter((project) => project === 'heavy').length, 30)
+  t.notOk(got.slice(-40).join().includes('light,light'), 'spread')
+  dispatcher.setWeights(new Map())
+  for (const id of places) fake.report(id, 'completed')
+  fake.run()
+  const even: string[] = []
+  for (let n = 0; n < 8; n++) {
+    const asked = poll(dispatcher, 'r1', 0)
+    fake.run()
+    even.push(fake.request(offered(asked)!).context.project)
+    fake.report(offered(asked)!, 'completed')
+    fake.run()
+  }
+  t.equal(even.filter((project) => project === 'heavy').length, 4, 'without weights, turn by turn')
 })
 
 t.test('within a project, requests go by priority, then age', async (t) => {

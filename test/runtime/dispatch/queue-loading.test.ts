@@ -139,7 +139,7 @@ t.test('after a start, the project whose request has waited longest comes first'
     loadQueue(runtime.runtime, queue, guard)
     const turns: string[] = []
     for (let n = 0; n < 3; n++) {
-      const { key, waiting } = queue.firstInTurn!
+      const { key, waiting } = queue.inTurn[0]![0]!
       turns.push(key)
       queue.take([...waiting][0]!)
     }

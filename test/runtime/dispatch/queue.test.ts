@@ -151,9 +151,10 @@ t.test('projects get their first turns by the age of their oldest request that i
   queue.put(context(10, {}, 'delta'))
   queue.remove(requestId(10))
   queue.seatByAge()
-  const turns: string[] = []
-  for (let turn = queue.firstInTurn; turn !== undefined; turn = turn.after) turns.push(turn.key)
-  t.same(turns, ['alpha', 'beta', 'gamma'])
+  t.same(
+    queue.inTurn.flat().map(({ key }) => key),
+    ['alpha', 'beta', 'gamma'],
+  )
 })
 
 t.test('the queue is empty and in order after ten thousand requests went in and out, three times', async (t) => {
