@@ -1,4 +1,4 @@
-/** Limits of agents' providers, for people: which runners rest, and how many items wait for them. */
+/** What limits work, for people: runners that rest while their providers are away, paused lanes and stopped labels. */
 import type { Document } from './document.ts'
 import { safe } from './print.ts'
 import { counted } from './units.ts'
@@ -36,4 +36,14 @@ export function limitOf({ limited }: Document): string | undefined {
   const { code, message, until, is_stated, run_request_id } = limited
   const who = is_stated ? 'as the provider said' : 'then it is tried again'
   return `until ${until}, ${who} (${code}, by ${run_request_id}): ${safe(message)}`
+}
+
+/** Of `GET /api/pacing`: the labels that a limit of 0 holds back. */
+export function stoppedLabels({ label_limits: limits = [] }: Document): readonly string[] {
+  return limits.filter(({ max_running: max }: Document) => max === 0).map(({ label }: Document) => label)
+}
+
+/** Paused lanes and stopped labels, as words of one list. */
+export function pausedText(lanes: readonly string[], labels: readonly string[]): string {
+  return [...lanes, ...labels.map((label) => `label ${safe(label)}`)].join(', ')
 }

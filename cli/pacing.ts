@@ -1,10 +1,10 @@
 /**
- * `intendant pacing`: what may start. Lanes are paused and resumed here, labels limited, and a service is drained before
- * it is stopped.
+ * `intendant pacing`: what may start. Lanes are paused and resumed here, labels limited, projects weighed, and a service
+ * is drained before it is stopped.
  */
 import type { Command } from 'commander'
 import { watch } from '../engine/watch.ts'
-import { LABEL_LIMIT_MAX } from '../machines/documents/pacing.ts'
+import { LABEL_LIMIT_MAX, WEIGHT_MAX } from '../machines/documents/pacing.ts'
 import { AWAITED_RUN_STATES } from '../machines/run-request/states.ts'
 import { collect, integer, ORIGIN, waitingTime } from './arguments.ts'
 import type { Document } from './document.ts'
@@ -24,11 +24,11 @@ const NAMED_MAX = 20
 export function addPacing(program: Command, act: Act): void {
   const group = program
     .command('pacing')
-    .description('What may start: pause and resume lanes, limit labels, see what runs and what waits.')
+    .description('What may start: pause and resume lanes, limit labels, weigh projects, see what runs and what waits.')
     .action(act(show))
   group
     .command('show')
-    .description('Show what runs, what waits and why, which lanes are paused and which labels limited.')
+    .description('Show what runs, what waits and why, and what is paused, limited and weighed.')
     .action(act(show))
   const change = (name: string, description: string): Command =>
     group
@@ -56,6 +56,13 @@ export function addPacing(program: Command, act: Act): void {
     .option(...ORIGIN)
     .action(act((cli, [label]) => post(cli, 'unlimit', { label })))
   group
+    .command('weigh')
+    .description('Give a project so many turns while others get one each; 1: an equal share again.')
+    .argument('<project>', 'Key of the project.')
+    .argument('<weight>', `1 to ${WEIGHT_MAX}.`, integer(1, WEIGHT_MAX))
+    .option(...ORIGIN)
+    .action(act((cli, [project, weight]) => post(cli, 'weigh', { project, weight })))
+  group
     .command('drain')
     .description('Pause all lanes and wait until nothing runs. The lanes stay paused.')
     .option('--timeout <duration>', 'Wait for at most this long.', waitingTime)
@@ -68,6 +75,7 @@ async function show({ client, json, print }: Cli): Promise<void> {
   if (json) return print.json(body)
   printLanes({ print }, body)
   printLimits({ print }, body)
+  printWeights({ print }, body)
   print.line(`\n${placesText(body.running_count, body.max_running, awayIn(body))}, ${body.waiting_count} waiting.`)
   printItems(print, 'Running', body.running, ({ since }) => since)
   printItems(print, 'Waiting', body.waiting, ({ since }) => since)
@@ -98,11 +106,25 @@ function printLimits({ print }: Pick<Cli, 'print'>, { label_limits: limits = [] 
   print.table(['LABEL', 'MAX', 'UNDER WAY', 'SINCE', 'BY'], rows, '')
 }
 
+/** Nothing if all projects have equal shares. */
+function printWeights({ print }: Pick<Cli, 'print'>, { weights = [] }: Document): void {
+  if (weights.length === 0) return
+  const rows = weights.map(({ project, weight, since, by, origin }: Document) => [
+    safe(project),
+    `${weight}`,
+    since,
+    by === undefined ? '' : safe(`${by.name} (${origin})`),
+  ])
+  print.line()
+  print.table(['PROJECT', 'WEIGHT', 'SINCE', 'BY'], rows, '')
+}
+
 async function post(cli: Cli, name: string, change: object): Promise<void> {
   const { body } = await cli.client.request('POST', `/api/pacing/${name}`, { body: change })
   if (cli.json) return cli.print.json(body)
   printLanes(cli, body)
   printLimits(cli, body)
+  printWeights(cli, body)
 }
 
 /** Watches before it pauses, so that no settlement in between is missed, and reads the state again at each event. */

@@ -11,7 +11,7 @@ import type { Document } from './document.ts'
 import { printEvents } from './event-line.ts'
 import { IDS, ITEMS, listFiltered, stateOption } from './filters.ts'
 import { IdArgument, WORK_ITEM } from './ids.ts'
-import { awayIn, isWaitingForLimited, limitedText, placesText } from './limits.ts'
+import { awayIn, isWaitingForLimited, limitedText, pausedText, placesText, stoppedLabels } from './limits.ts'
 import { ALL, inStates, list } from './lists.ts'
 import { COLOUR, safe } from './print.ts'
 import { counted } from './units.ts'
@@ -172,7 +172,8 @@ function summary(
   { print }: Cli,
 ): string[] {
   const { waiting_count: waiting, unreadable } = pacing
-  const paused = pausedIn(pacing)
+  const paused = pausedText(pacing.paused, stoppedLabels(pacing))
+  const weights = weightsIn(pacing)
   const parts = [placesText(pacing.running_count, pacing.max_running, awayIn(pacing)), `${waiting} waiting`]
   const limited = limitedText(lists.limited)
   if (limited !== undefined) parts.push(print.tint(`limited: ${limited}`, 'warn'))
@@ -184,14 +185,14 @@ function summary(
     needs === 0 ? 'nothing needs you' : print.tint(`${needs} ${needs === 1 ? 'needs' : 'need'} you${all}`, 'warn'),
   )
   if (unreadable) parts.push(print.tint('the pause state cannot be read: every lane is paused', 'bad'))
-  else if (paused.length > 0) parts.push(print.tint(`paused: ${paused.join(', ')}`, 'warn'))
+  else if (paused !== '') parts.push(print.tint(`paused: ${paused}`, 'warn'))
+  if (weights.length > 0) parts.push(`weights: ${weights.join(', ')}`)
   return parts
 }
 
-/** Paused lanes, and labels that a limit of 0 holds back. */
-function pausedIn({ paused, label_limits: limits = [] }: Document): readonly string[] {
-  const stopped = limits.filter(({ max_running: max }: Document) => max === 0)
-  return [...paused, ...stopped.map(({ label }: Document) => `label ${safe(label)}`)]
+/** Projects that have a weight other than 1. */
+function weightsIn({ weights = [] }: Document): readonly string[] {
+  return weights.map(({ project, weight }: Document) => `${safe(project)} ${weight}`)
 }
 
 function ofRuns(runs: readonly Document[]): string {

@@ -9,7 +9,7 @@ import { AnswerBroken, ForeignRefusal, type Problem, ServiceRefused, ServiceUnre
 import { CERTIFICATE_SOON_MS, CERTIFICATE_URGENT_MS, RENEW_CERTIFICATE } from '../machines/certificate.ts'
 import type { Document } from './document.ts'
 import { EXIT, explain } from './exit.ts'
-import { awayIn, placesText } from './limits.ts'
+import { awayIn, pausedText, placesText, stoppedLabels } from './limits.ts'
 import { ALL, list } from './lists.ts'
 import { safe } from './print.ts'
 import { counted, roundedSize } from './units.ts'
@@ -67,7 +67,10 @@ interface Standing {
   readonly disk?: Readonly<Record<'free_bytes' | 'reserve_bytes', number>>
   /** When the TLS certificate expires; absent without TLS. */
   readonly certificate_expires_at?: string
+  /** Lanes. */
   readonly paused?: readonly string[]
+  /** Labels limited to 0. */
+  readonly stopped_labels?: readonly string[]
   /** How many of each reason need a person. */
   readonly attention?: Readonly<Record<string, number>>
 }
@@ -103,6 +106,7 @@ async function readStanding(client: Client): Promise<Standing> {
       : { disk: { free_bytes: freeBytes, reserve_bytes: version.body.settings.disk_reserve_bytes } }),
     ...(expiresAt === undefined ? {} : { certificate_expires_at: new Date(expiresAt * 1000).toISOString() }),
     paused: pacing.body.paused,
+    stopped_labels: stoppedLabels(pacing.body),
     attention: countsOf(attention.items),
   }
 }
@@ -193,7 +197,8 @@ function criticalIn(
 }
 
 function show({ print }: Cli, page: Standing & Document, { problem }: Readiness, critical: readonly string[]): void {
-  const { version, started_at: start, runners, ledger, disk, paused, attention, certificate_expires_at: end } = page
+  const { version, started_at: start, runners, ledger, disk, attention, certificate_expires_at: end } = page
+  const paused = pausedText(page.paused ?? [], page.stopped_labels ?? [])
   print.fields([
     ['service', `${page.url}${version === undefined ? '' : `, version ${version}`}`],
     ['since', start === undefined ? undefined : `${start} (${print.age(start)})`],
@@ -207,7 +212,7 @@ function show({ print }: Cli, page: Standing & Document, { problem }: Readiness,
     ],
     ['disk', disk && `${roundedSize(disk.free_bytes)} free, ${roundedSize(disk.reserve_bytes)} reserved`],
     ['certificate', end && `expires at ${msLeft(end) < CERTIFICATE_SOON_MS ? print.tint(end, 'warn') : end}`],
-    ['paused', paused && paused.length > 0 ? print.tint(paused.join(', '), 'warn') : undefined],
+    ['paused', paused === '' ? undefined : print.tint(paused, 'warn')],
     ['needs you', attention && attentionText(attention)],
   ])
   if (critical.length > 0) print.line()

@@ -191,6 +191,16 @@ function measureLedger({ registry }: Metrics, { runtime, scheduler }: ServiceCon
       },
     })
   }
+  new Gauge({
+    name: 'intendant_project_weight',
+    help: 'Turns that a project gets while others get one each, of projects that have a weight other than 1.',
+    labelNames: ['project'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const [project, weight] of scheduler.view().weights) this.set({ project }, weight)
+    },
+  })
   limited(
     'intendant_label_runs_max',
     'Runs that may be under way at the same time, by limited label.',

@@ -100,6 +100,7 @@ const table = {
     30,
   ),
   too_many_label_limits: problem(409, 'Too many labels are limited', 'End the limit of one that needs none any more.'),
+  too_many_weights: problem(409, 'Too many projects have a weight', 'Give one that needs none any more a weight of 1.'),
   // 410
   cursor_too_old: problem(410, 'The cursor is older than the log', 'Resume from the cursor in `oldest`.'),
   cursor_of_another_log: problem(410, 'The cursor belongs to another log', 'Start over from `earliest` or `latest`.'),

@@ -1,9 +1,10 @@
 /**
- * Pacing (SPEC 6.10): which lanes start nothing, and how many runs with a label may be under way at the same time. One
- * actor for the whole service, so that two operators meet in one mailbox; a change is durable before anybody hears of it.
+ * Pacing (SPEC 6.10): which lanes start nothing, how many runs with a label may be under way at the same time, and the
+ * weights of projects. One actor for the whole service, so that two operators meet in one mailbox; a change is durable
+ * before anybody hears of it.
  */
 import { assign, emit, setup } from 'xstate'
-import { LABEL_LIMITS_MAX, type Pacing } from './documents/pacing.ts'
+import { LABEL_LIMITS_MAX, type Pacing, WEIGHTS_MAX } from './documents/pacing.ts'
 import { SYSTEM_ENVELOPE } from './envelope.ts'
 import {
   type ActorRef,
@@ -38,11 +39,21 @@ interface LabelLimit extends Decided {
   readonly max_running: number
 }
 
+/** The project gets that many turns while one of weight 1 gets one. */
+interface ProjectWeight extends Decided {
+  /** Its key. */
+  readonly project: string
+  /** Not 1, which every other project has. */
+  readonly weight: number
+}
+
 export interface PacingContext {
   /** In lane order. */
   readonly paused: readonly LanePause[]
   /** By label, at most LABEL_LIMITS_MAX. */
   readonly label_limits: readonly LabelLimit[]
+  /** By project, at most WEIGHTS_MAX. */
+  readonly weights: readonly ProjectWeight[]
   readonly changed_at?: string
 }
 
@@ -63,7 +74,14 @@ interface UnlimitLabel extends MessageBody {
   readonly label: string
 }
 
-export type PacingBody = ChangeLanes | LimitLabel | UnlimitLabel
+interface WeighProject extends MessageBody {
+  readonly type: 'weigh'
+  readonly project: string
+  /** 1 takes an earlier weight back. */
+  readonly weight: number
+}
+
+export type PacingBody = ChangeLanes | LimitLabel | UnlimitLabel | WeighProject
 type PacingMessage = Message<PacingBody>
 
 function originOf(by: By | undefined): string {
@@ -101,6 +119,20 @@ function limit(context: PacingContext, message: Message<LimitLabel>): LabelLimit
   return limits.sort((a, b) => (a.label < b.label ? -1 : 1))
 }
 
+function besides(project: string, { weights }: PacingContext): ProjectWeight[] {
+  return weights.filter((one) => one.project !== project)
+}
+
+/** The same weight again keeps its earlier decision. */
+function weigh(context: PacingContext, message: Message<WeighProject>): ProjectWeight[] {
+  const { project, weight } = message
+  const others = besides(project, context)
+  if (weight === 1) return others
+  const same = context.weights.find((one) => one.project === project && one.weight === weight)
+  const weights = [...others, same ?? { project, weight, ...decided(message) }]
+  return weights.sort((a, b) => (a.project < b.project ? -1 : 1))
+}
+
 function changed(context: PacingContext, message: PacingMessage): Partial<PacingContext> {
   switch (message.type) {
     case 'pause':
@@ -111,6 +143,8 @@ function changed(context: PacingContext, message: PacingMessage): Partial<Pacing
       return { label_limits: limit(context, message) }
     case 'unlimit':
       return { label_limits: othersThan(message.label, context) }
+    case 'weigh':
+      return { weights: weigh(context, message) }
   }
 }
 
@@ -123,6 +157,10 @@ function stated({ paused }: PacingContext, message: PacingMessage): Fact {
     }
     case 'unlimit':
       return { type: 'pacing_label_unlimited', payload: { label: message.label, operator_origin } }
+    case 'weigh': {
+      const { project, weight } = message
+      return { type: 'pacing_project_weighed', payload: { project, weight, operator_origin } }
+    }
     default: {
       const type = message.type === 'pause' ? 'pacing_paused' : 'pacing_resumed'
       const lanes = inOrder(message.lanes)
@@ -137,6 +175,8 @@ const machineSetup = setup({
     freesAll: ({ context, event }) => event.type === 'resume' && resume(context, event).length === 0,
     hasRoom: ({ context, event }) =>
       event.type === 'limit' && othersThan(event.label, context).length < LABEL_LIMITS_MAX,
+    hasRoomForWeight: ({ context, event }) =>
+      event.type === 'weigh' && (event.weight === 1 || besides(event.project, context).length < WEIGHTS_MAX),
   },
   actions: {
     ...declaredActions,
@@ -153,31 +193,50 @@ const lanes = {
     { target: 'paused', actions },
   ],
 } as const
-const limits = { limit: { guard: 'hasRoom', actions }, unlimit: { actions } } as const
+const others = {
+  limit: { guard: 'hasRoom', actions },
+  unlimit: { actions },
+  weigh: { guard: 'hasRoomForWeight', actions },
+} as const
 
 const pacingMachine = machineSetup.createMachine({
   id: 'pacing',
   initial: 'absent',
-  context: { paused: [], label_limits: [] } as PacingContext,
+  context: { paused: [], label_limits: [], weights: [] } as PacingContext,
   states: {
     absent: {
-      on: { ...lanes, limit: { ...limits.limit, target: 'open' }, unlimit: { ...limits.unlimit, target: 'open' } },
+      on: {
+        ...lanes,
+        limit: { ...others.limit, target: 'open' },
+        unlimit: { ...others.unlimit, target: 'open' },
+        weigh: { ...others.weigh, target: 'open' },
+      },
     },
     /** No lane is paused. */
-    open: { on: { ...lanes, ...limits } },
+    open: { on: { ...lanes, ...others } },
     /** At least one lane is paused. */
-    paused: { on: { ...lanes, ...limits } },
+    paused: { on: { ...lanes, ...others } },
   },
 })
 
 const testimony: Testimony<PacingContext> = {
-  types: new Set(['pacing_paused', 'pacing_resumed', 'pacing_label_limited', 'pacing_label_unlimited']),
-  aspects: ({ payload }) => [payload.label === undefined ? 'state' : 'limit'],
-  claims: (aspect, { payload }) =>
-    aspect === 'state' ? { paused: payload.paused } : { [limitOf(payload.label)]: payload.max_running },
+  types: new Set([
+    'pacing_paused',
+    'pacing_resumed',
+    'pacing_label_limited',
+    'pacing_label_unlimited',
+    'pacing_project_weighed',
+  ]),
+  aspects: ({ payload }) => [payload.label !== undefined ? 'limit' : payload.project !== undefined ? 'terms' : 'state'],
+  claims: (aspect, { payload }) => {
+    if (aspect === 'state') return { paused: payload.paused }
+    if (aspect === 'limit') return { [limitOf(payload.label)]: payload.max_running }
+    return { [weightOf(payload.project)]: payload.weight === 1 ? undefined : payload.weight }
+  },
   held: ({ context }) => ({
     paused: context.paused.map(({ lane }) => lane),
     ...Object.fromEntries(context.label_limits.map(({ label, max_running }) => [limitOf(label), max_running])),
+    ...Object.fromEntries(context.weights.map(({ project, weight }) => [weightOf(project), weight])),
   }),
   madeAt: () => undefined,
 }
@@ -187,18 +246,24 @@ function limitOf(label: string): string {
   return `limit of ${label}`
 }
 
+/** Name of the claim about a project. */
+function weightOf(project: string): string {
+  return `weight of ${project}`
+}
+
 function refusal(_: unknown, { type }: PacingMessage): Refusal | undefined {
-  if (type !== 'limit') return undefined
-  return {
-    code: 'too_many_label_limits',
-    detail: `at most ${LABEL_LIMITS_MAX} labels can be limited`,
-    isOfContent: true,
+  if (type === 'limit') {
+    const detail = `at most ${LABEL_LIMITS_MAX} labels can be limited`
+    return { code: 'too_many_label_limits', detail, isOfContent: true }
   }
+  if (type !== 'weigh') return undefined
+  const detail = `at most ${WEIGHTS_MAX} projects can have a weight other than 1`
+  return { code: 'too_many_weights', detail, isOfContent: true }
 }
 
 export const pacingModule: MachineModule<PacingContext, PacingBody> = {
   kind: 'pacing',
-  version: 2,
+  version: 3,
   machine: pacingMachine,
   migrations: {
     // 2: labels may be limited.
@@ -206,6 +271,8 @@ export const pacingModule: MachineModule<PacingContext, PacingBody> = {
       ...snapshot,
       context: { paused: [], ...context, label_limits: [] },
     }),
+    // 3: projects may have weights.
+    2: ({ context, ...snapshot }: any): unknown => ({ ...snapshot, context: { ...context, weights: [] } }),
   },
   internal: [],
   // A repeated request states its event again: SPEC 6.10 has no request that changes nothing.
@@ -219,6 +286,7 @@ export const pacingModule: MachineModule<PacingContext, PacingBody> = {
   document: ({ context }: SnapshotOf<PacingContext>) => ({
     lanes: lanesOf(context),
     label_limits: labelLimitsOf(context, () => undefined),
+    weights: weightsOf(context),
   }),
 }
 
@@ -241,6 +309,17 @@ export function labelLimitsOf<N extends number | undefined>(
     label,
     max_running,
     under_way: underWayOf(label),
+    since: at,
+    origin,
+    ...(by === undefined ? {} : { by }),
+  }))
+}
+
+/** Every project that has a weight other than 1, sorted. */
+export function weightsOf({ weights = [] }: Partial<PacingContext>): Pacing['weights'] {
+  return weights.map(({ project, weight, at, origin, by }) => ({
+    project,
+    weight,
     since: at,
     origin,
     ...(by === undefined ? {} : { by }),

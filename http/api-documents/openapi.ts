@@ -91,7 +91,7 @@ const AREAS: Readonly<Record<string, string>> = {
   'formation briefs': 'What a run should achieve and protect.',
   'work items': 'The ledger: requested work, its outcome, and what is still owed.',
   initiatives: 'Shared outcomes: members, steering decisions, findings, and owner decisions.',
-  pacing: 'Which lanes may start work, and how many runs with a label may be under way.',
+  pacing: 'Which lanes may start work, how many runs with a label may be under way, and the weights of projects.',
   campaigns: 'Missions pursued one task at a time until their done-evidence holds.',
   sentinels: 'Work that is submitted again and again, by the clock.',
   'run requests': 'Units of work handed to runners, and their results.',

@@ -1,4 +1,4 @@
-/** Pacing: what runs, what waits and why; lanes paused and resumed; labels limited. */
+/** Pacing: what runs, what waits and why; lanes paused and resumed; labels limited; projects weighed. */
 
 import {
   type LabelLimitBody,
@@ -9,10 +9,12 @@ import {
   type PacingBody,
   pacingBody,
   pacingDocument,
+  type WeighBody,
+  weighBody,
 } from '../../machines/documents/pacing.ts'
 import type { SnapshotOf } from '../../machines/machine.ts'
 import type { Messages } from '../../machines/messages.ts'
-import { labelLimitsOf, lanesOf, PACING, type PacingContext } from '../../machines/pacing.ts'
+import { labelLimitsOf, lanesOf, PACING, type PacingContext, weightsOf } from '../../machines/pacing.ts'
 import { LANES } from '../../machines/run-request/lanes.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import type { Principal } from '../../runtime/access/principals.ts'
@@ -21,12 +23,13 @@ import type { PacingView } from '../../runtime/scheduler/api.ts'
 import { maySee } from '../access.ts'
 import { mapInTurns } from '../later-turns.ts'
 import { askActor, markCursor } from '../replies.ts'
+import { statedProject } from '../resources/projects.ts'
 import { waitingBecauseOf } from '../resources/work-item-answers.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import type { Exchange } from '../wire/exchange.ts'
 
 const AREA = 'pacing'
-const SHARED = 'Lanes and labels are shared by all projects: a token confined to projects'
+const SHARED = 'Lanes and labels, and the turns of projects, are shared by all projects: a token confined to projects'
 /** Waiting items shown: the list of work items pages through all. */
 const WAITING_SHOWN_MAX = 500
 
@@ -37,7 +40,8 @@ export function pacingRoutes(service: ServiceContext): readonly Route[] {
       path: '/api/pacing',
       operation: 'readPacing',
       area: AREA,
-      summary: 'Read what runs, what waits and why, which lanes are paused and which labels limited.',
+      summary:
+        'Read what runs, what waits and why, which lanes are paused, which labels limited and which projects weighed.',
       access: { right: 'view' },
       answers: { 200: { description: 'The current pacing.', schema: pacingDocument } },
       handle: (exchange) => {
@@ -56,6 +60,11 @@ export function pacingRoutes(service: ServiceContext): readonly Route[] {
       problems: ['too_many_label_limits'],
     }),
     changeRoute(service, 'unlimit', { summary: 'End the limit of a label.', body: { schema: labelUnlimitBody } }),
+    changeRoute(service, 'weigh', {
+      summary: 'Give a project more turns than others, while several have work that a free runner could take.',
+      body: { schema: weighBody },
+      problems: ['unknown_project', 'too_many_weights'],
+    }),
   ]
 }
 
@@ -86,6 +95,7 @@ function change(service: ServiceContext, exchange: Exchange, type: Change): void
     exchange.problem('forbidden', `${SHARED} may not ${type} them.`)
     return
   }
+  if (type === 'weigh' && statedProject(service, exchange, (exchange.body as WeighBody).project) === undefined) return
   askActor(service, exchange, PACING, messageOf(exchange, type), () => {
     answerPacing(service, exchange)
   })
@@ -94,6 +104,7 @@ function change(service: ServiceContext, exchange: Exchange, type: Change): void
 function messageOf({ body, by }: Exchange, type: Change): Messages['pacing'] {
   if (type === 'limit') return { type, by, ...(body as LabelLimitBody) }
   if (type === 'unlimit') return { type, by, ...(body as LabelUnlimitBody) }
+  if (type === 'weigh') return { type, by, ...(body as WeighBody) }
   const { lanes = [] } = body as PacingBody
   return { type, by, lanes: lanes.length === 0 ? LANES : lanes }
 }
@@ -124,6 +135,7 @@ async function pacingOf(service: ServiceContext, reader: Principal): Promise<Pac
     ...(view.isUnreadable ? { unreadable: true } : {}),
     lanes: view.isUnreadable ? LANES.map((lane) => ({ lane, paused: true })) : lanesOf(state),
     label_limits: labelLimitsOf(state, (label) => uses.get(label) ?? 0),
+    weights: weightsOf(state).filter(({ project }) => sees(project)),
   }
   const paced = (entry: Entry) => pacedItem(service, reader, view, entry)
   // A copy of the entries at this moment.

@@ -1,15 +1,20 @@
 /**
- * Pacing's documents: which lanes to pause or resume, which labels to limit, and the view of what runs and what waits.
+ * Pacing's documents: which lanes to pause or resume, which labels to limit, which project to weigh, and the view of
+ * what runs and what waits.
  */
 import { LANES } from '../run-request/lanes.ts'
 import { type Static, stringEnum, Type } from '../schema.ts'
-import { by, CLOSED, LIST_MAX, label, time } from './fields.ts'
+import { by, CLOSED, LIST_MAX, label, projectKey, time } from './fields.ts'
 import { itemWaitingBecause, WORK_ITEM_STATES } from './work-item.ts'
 
 /** Most labels that are limited at the same time. */
 export const LABEL_LIMITS_MAX = LIST_MAX
 /** Largest limit of a label: more runs than any fleet has under way. */
 export const LABEL_LIMIT_MAX = 1_000_000
+/** Most projects that have a weight other than 1 at the same time. */
+export const WEIGHTS_MAX = LIST_MAX
+/** Largest weight of a project. */
+export const WEIGHT_MAX = 100
 
 const lane = stringEnum(LANES, { description: 'The lane.' })
 
@@ -43,6 +48,16 @@ export type LabelLimitBody = Static<typeof labelLimitBody>
 
 export const labelUnlimitBody = Type.Object({ label: limitedLabel }, { ...CLOSED, title: 'LabelUnlimit' })
 export type LabelUnlimitBody = Static<typeof labelUnlimitBody>
+
+const weighedProject = projectKey('Key of the project.')
+const weight = Type.Integer({
+  minimum: 1,
+  maximum: WEIGHT_MAX,
+  description: 'How many turns the project gets while one of weight 1 gets one; 1, the default: an equal share.',
+})
+
+export const weighBody = Type.Object({ project: weighedProject, weight }, { ...CLOSED, title: 'ProjectWeightChange' })
+export type WeighBody = Static<typeof weighBody>
 
 const pacedItem = Type.Object(
   {
@@ -91,9 +106,20 @@ export const pacingDocument = Type.Object(
       }),
       { description: 'Limited labels, sorted.' },
     ),
+    weights: Type.Array(
+      Type.Object({
+        project: weighedProject,
+        weight,
+        since: time('When the weight was set.'),
+        origin: Type.String({ description: 'Where that was requested from.' }),
+        by: Type.Optional(by),
+      }),
+      { description: 'Projects that have a weight other than 1, sorted; those that the token may see.' },
+    ),
     running: Type.Array(pacedItem, { description: 'Running items, oldest start first, then handed-out items.' }),
     waiting: Type.Array(pacedItem, {
-      description: 'Waiting items in the order in which they will start, then held ones; a bounded number.',
+      description:
+        'Waiting items, interactive ones first, then by age, as they start unless a project has a weight; then held ones; a bounded number.',
     }),
   },
   { title: 'Pacing' },

@@ -1,6 +1,6 @@
 /**
- * Pacing (SPEC 6.10): which lanes start nothing, and how many runs with a label may be under way. Stated for the project
- * `system`, after the state is saved.
+ * Pacing (SPEC 6.10): which lanes start nothing, how many runs with a label may be under way, and the weights of projects.
+ * Stated for the project `system`, after the state is saved.
  */
 import { openObject, Type } from '../schema.ts'
 import { serviceEvent } from './event-type.ts'
@@ -31,5 +31,17 @@ export const pacingEvents = {
     'own',
     'an operator ended the limit of a label, if it had one',
     openObject({ label, operator_origin: Type.Optional(operator_origin) }),
+  ),
+  pacing_project_weighed: serviceEvent(
+    'own',
+    'an operator gave a project its share of the turns among projects',
+    openObject({
+      project: Type.String({ description: 'key of the project' }),
+      weight: Type.Integer({
+        minimum: 1,
+        description: 'turns that it gets while a project of weight 1 gets one; 1: an earlier weight is taken back',
+      }),
+      operator_origin: Type.Optional(operator_origin),
+    }),
   ),
 }

@@ -203,7 +203,7 @@ export class Queue {
 
   /** Whether demand a's first ready request goes before demand b's. Both must have one. */
   goesBefore(a: Demand, b: Demand): boolean {
-    if (a.project !== b.project) return this.turns.goesBefore(a.project, b.project)
+    if (a.project !== b.project) return this.turns.compare(a.project, b.project) < 0
     return this.before(a.ready.first, b.ready.first)
   }
 

@@ -42,8 +42,9 @@ export class Turns<P extends Turn> {
     return this.#listed.chunks()
   }
 
-  goesBefore(a: P, b: P): boolean {
-    return inTurn(a, b) < 0
+  /** Below 0: `a` goes first. */
+  compare(a: P, b: P): number {
+    return inTurn(a, b)
   }
 
   /**

@@ -64,6 +64,8 @@ export interface PacingView {
   readonly isUnreadable: boolean
   /** Limited labels, sorted. */
   labelLimits(): readonly LabelUse[]
+  /** By key, of projects that have another weight than 1. */
+  readonly weights: ReadonlyMap<string, number>
   /** Handed out or running. */
   readonly running: Iterable<Entry>
   /** Number of queued items, and the first in starting order, of the projects whose key `sees` admits. */

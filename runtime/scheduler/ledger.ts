@@ -88,7 +88,7 @@ export class Ledger {
   }
 
   /** Queued items in lines, without those handed out. */
-  get queued(): Pick<Lines<Entry>, 'open' | 'first' | 'back' | 'count' | 'heads'> {
+  get queued(): Pick<Lines<Entry>, 'open' | 'openInTurn' | 'first' | 'back' | 'count' | 'heads' | 'projects'> {
     return this.lines
   }
 

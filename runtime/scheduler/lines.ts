@@ -10,6 +10,7 @@ import type { RunnerRequirements } from '../dispatch/api.ts'
 
 /** What decides which line an entry waits in. */
 interface InLine {
+  readonly project: string
   readonly lane: Lane
   readonly requirements: RunnerRequirements
 }
@@ -47,6 +48,13 @@ export class Lines<T extends InLine> {
     for (const line of this.linesWhere(() => true)) yield [line[0]!, line.length]
   }
 
+  /** Projects that have entries. */
+  projects(): ReadonlySet<string> {
+    const projects = new Set<string>()
+    for (const [{ project }] of this.heads()) projects.add(project)
+    return projects
+  }
+
   /** Number of entries in the lines that `isIn` admits; it is asked with an entry of each. */
   count(isIn: (entry: T) => boolean): number {
     let count = 0
@@ -59,7 +67,40 @@ export class Lines<T extends InLine> {
    * says no, the rest of that line is skipped. No entry may be added or removed during the walk.
    */
   *open(isOpen: (entry: T) => boolean): Generator<T> {
+    yield* this.merged(this.linesWhere(isOpen), isOpen)
+  }
+
+  /**
+   * The same, but within interactive work, and then within all other, the projects take turns: after each entry the next
+   * is of the project that `compare` then puts first. Only the turn of an entry's own project may change meanwhile.
+   */
+  *openInTurn(isOpen: (entry: T) => boolean, compare: (a: string, b: string) => number): Generator<T> {
     const lines = this.linesWhere(isOpen)
+    for (const isInteractive of [true, false]) {
+      const byProject = new Map<string, (readonly T[])[]>()
+      for (const line of lines) {
+        const { lane, project } = line[0]!
+        if ((lane === 'interactive') !== isInteractive) continue
+        const others = byProject.get(project)
+        if (others === undefined) byProject.set(project, [line])
+        else others.push(line)
+      }
+      const projects = [...byProject.keys()]
+      const walks = [...byProject.values()].map((own) => this.merged(own, isOpen))
+      const order = heapOf(projects.length, (a, b) => compare(projects[a]!, projects[b]!) < 0)
+      while (order.size > 0) {
+        const first = order.first
+        const { value, done } = walks[first]!.next()
+        if (done === true) order.remove(first)
+        else {
+          yield value
+          order.moved(first)
+        }
+      }
+    }
+  }
+
+  private *merged(lines: readonly (readonly T[])[], isOpen: (entry: T) => boolean): Generator<T> {
     const places = new Int32Array(lines.length)
     const heads = headsOf(lines, places, this.compare)
     while (heads.size > 0) {
@@ -112,10 +153,14 @@ export class Lines<T extends InLine> {
 /** A heap of the lines, ordered by the entry at each one's place. */
 function headsOf<T>(lines: readonly (readonly T[])[], places: Int32Array, compare: (a: T, b: T) => number): IndexHeap {
   const head = (line: number): T => lines[line]![places[line]!]!
-  const positions = { of: new Int32Array(lines.length).fill(-1) }
-  const heads = new IndexHeap(positions, (a, b) => compare(head(a), head(b)) < 0)
-  for (let line = 0; line < lines.length; line++) heads.push(line)
-  return heads
+  return heapOf(lines.length, (a, b) => compare(head(a), head(b)) < 0)
+}
+
+/** A heap of the numbers below `size`. */
+function heapOf(size: number, before: (a: number, b: number) => boolean): IndexHeap {
+  const heap = new IndexHeap({ of: new Int32Array(size).fill(-1) }, before)
+  for (let item = 0; item < size; item++) heap.push(item)
+  return heap
 }
 
 /** Number of entries at the line's start for which `holds` is true; it is false for all after them. */

@@ -36,6 +36,7 @@ import {
   wordsOf,
 } from './rules.ts'
 import { heldBack } from './sentinels.ts'
+import { Shares } from './shares.ts'
 import { isNews, type StalledParts, standAside, takeBack } from './stalled.ts'
 import { LedgerWaitingItems } from './waiting-items.ts'
 
@@ -60,6 +61,7 @@ class ItemScheduler implements Scheduler, SchedulingView {
   private readonly repositories: Repositories
   private readonly occupancy: Occupancy
   private readonly labels: LabelPlaces
+  private readonly shares = new Shares()
   private readonly pacing: PacingState
   private readonly stalled: StalledParts
   readonly waiting: WaitingItems
@@ -86,7 +88,7 @@ class ItemScheduler implements Scheduler, SchedulingView {
     const guarded = <T>(entry: Entry, act: () => T): T | undefined => loop.guarded(refOf(entry), act)
     this.occupancy = new Occupancy({ dispatcher, ledger, starting, maxRunning, guarded })
     this.labels = new LabelPlaces({ ledger, dispatcher, starting })
-    this.pacing = new PacingState(runtime, dispatcher, this.labels)
+    this.pacing = new PacingState(runtime, dispatcher, this.labels, this.shares)
     this.stalled = {
       ledger,
       now: this,
@@ -150,6 +152,7 @@ class ItemScheduler implements Scheduler, SchedulingView {
       paused: LANES.filter((lane) => pacing.paused.has(lane)),
       isUnreadable: pacing.isUnreadable,
       labelLimits: () => labels.uses(),
+      weights: this.shares.weights,
       running: ledger.running,
       waitingCount: (sees) => ledger.queued.count(({ project }) => sees(project)),
       firstWaiting: (limit, sees) => ledger.queued.first(limit, ({ project }) => sees(project)),
@@ -334,9 +337,11 @@ class ItemScheduler implements Scheduler, SchedulingView {
 
   /** In order, as long as there is room: what starts earlier in a tick counts for what comes later. */
   private start(): void {
+    const { queued } = this.ledger
     const isOpen = (entry: Entry): boolean => this.hasPlace(entry) && !this.isLineLeft(entry)
-    for (const entry of this.loop.askable(this.ledger.queued.open(isOpen)))
-      this.loop.guarded(refOf(entry), () => this.startIfNext(entry))
+    const inTurn = this.shares.among(() => queued.projects())
+    const entries = inTurn === undefined ? queued.open(isOpen) : queued.openInTurn(isOpen, inTurn)
+    for (const entry of this.loop.askable(entries)) this.loop.guarded(refOf(entry), () => this.startIfNext(entry))
   }
 
   /**
@@ -367,6 +372,7 @@ class ItemScheduler implements Scheduler, SchedulingView {
     // The message is under way: its answer comes in a later turn.
     if (repository !== undefined) this.repositories.take(repository, entry)
     this.starting.add(entry.id)
+    this.shares.served(entry.project)
     this.occupancy.started()
     this.labels.started(entry)
   }

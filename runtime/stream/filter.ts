@@ -64,9 +64,12 @@ function endOfString(text: string, at: number): number {
   }
 }
 
-/** The service's own events that everyone with the right to view may see: they say why work does not start. */
+/**
+ * The service's own events that everyone with the right to view may see: they say why work does not start. The weights of
+ * projects are not among them, since they name projects.
+ */
 const isForAll = ({ project, event_type }: WatchedFields): boolean =>
-  project === SYSTEM_PROJECT && event_type.startsWith('pacing_')
+  project === SYSTEM_PROJECT && event_type.startsWith('pacing_') && event_type !== 'pacing_project_weighed'
 
 export class Filter {
   /** Canonical: equal for filters with the same terms and visible projects. Empty: matches everything. */

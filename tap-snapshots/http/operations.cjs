@@ -90,6 +90,7 @@ pausePacing  post /api/pacing/pause
 resumePacing  post /api/pacing/resume
 limitPacing  post /api/pacing/limit
 unlimitPacing  post /api/pacing/unlimit
+weighPacing  post /api/pacing/weigh
 createCampaign  post /api/campaigns
 listCampaigns  get /api/campaigns
 readCampaign  get /api/campaigns/{name}

@@ -14,6 +14,8 @@ absent:
   limit (gpu, 2)     -> open; facts pacing_label_limited
   limit (ci, 0)      -> open; facts pacing_label_limited
   unlimit (gpu)      -> open; facts pacing_label_unlimited
+  weigh (shop, 3)    -> open; facts pacing_project_weighed
+  weigh (shop, 1)    -> open; facts pacing_project_weighed
 open:
   pause (campaign)   -> paused; facts pacing_paused
   pause (all)        -> paused; facts pacing_paused
@@ -22,6 +24,8 @@ open:
   limit (gpu, 2)     stays; facts pacing_label_limited
   limit (ci, 0)      stays; facts pacing_label_limited
   unlimit (gpu)      stays; facts pacing_label_unlimited
+  weigh (shop, 3)    stays; facts pacing_project_weighed
+  weigh (shop, 1)    stays; facts pacing_project_weighed
 paused (campaign):
   pause (campaign)   stays; facts pacing_paused
   pause (all)        stays; facts pacing_paused
@@ -30,6 +34,8 @@ paused (campaign):
   limit (gpu, 2)     stays; facts pacing_label_limited
   limit (ci, 0)      stays; facts pacing_label_limited
   unlimit (gpu)      stays; facts pacing_label_unlimited
+  weigh (shop, 3)    stays; facts pacing_project_weighed
+  weigh (shop, 1)    stays; facts pacing_project_weighed
 paused (all):
   pause (campaign)   stays; facts pacing_paused
   pause (all)        stays; facts pacing_paused
@@ -38,6 +44,8 @@ paused (all):
   limit (gpu, 2)     stays; facts pacing_label_limited
   limit (ci, 0)      stays; facts pacing_label_limited
   unlimit (gpu)      stays; facts pacing_label_unlimited
+  weigh (shop, 3)    stays; facts pacing_project_weighed
+  weigh (shop, 1)    stays; facts pacing_project_weighed
 paused (campaign), gpu limited:
   pause (campaign)   stays; facts pacing_paused
   pause (all)        stays; facts pacing_paused
@@ -46,4 +54,6 @@ paused (campaign), gpu limited:
   limit (gpu, 2)     stays; facts pacing_label_limited
   limit (ci, 0)      stays; facts pacing_label_limited
   unlimit (gpu)      stays; facts pacing_label_unlimited
+  weigh (shop, 3)    stays; facts pacing_project_weighed
+  weigh (shop, 1)    stays; facts pacing_project_weighed
 `

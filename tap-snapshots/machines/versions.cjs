@@ -66,7 +66,7 @@ maintenance_run version 1: c73364b35abc8fb5
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > pacing 1`] = `
-pacing version 2: 581b86b9ba47d333
+pacing version 3: fd1bba5f814b5247
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > project 1`] = `

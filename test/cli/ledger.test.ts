@@ -53,6 +53,7 @@ const ledger = (asked: { url: string }): readonly [number, unknown] => {
           { label: 'gpu', max_running: 0, under_way: 1 },
           { label: 'ci', max_running: 1, under_way: 1 },
         ],
+        weights: [{ project: 'shop', weight: 3 }],
       },
     ]
   if (url.pathname === '/api/attention') return [200, { items: CALLING }]
@@ -73,7 +74,7 @@ t.test('queue lists running, waiting, open and finished items, each group in its
   const { code, out } = await cli(env, 'queue', '--project', 'shop', '--source', 'operator:ada')
   t.equal(code, 0)
   const lines = out.split('\n')
-  t.equal(lines[0], '2 of 4 running or handed out, 3 waiting, 2 need you, paused: campaign, label gpu')
+  t.equal(lines[0], '2 of 4 running or handed out, 3 waiting, 2 need you, paused: campaign, label gpu, weights: shop 3')
   const ids = [...out.matchAll(/wi_(\d)\1{23}/g)].map(([, n]) => n).join('')
   t.equal(ids, '12354768', 'running by start, waiting by submission, the others by settlement with the newest first')
   for (const heading of ['Running', 'Waiting', 'Needs you', 'Done']) t.ok(lines.includes(heading), heading)
@@ -410,6 +411,18 @@ t.test('pacing pauses and resumes the given lanes, or all', async (t) => {
   t.same(asked.at(-1)!.body.lanes, ['campaign'])
   await cli(env, 'pacing', 'resume')
   t.same([asked.at(-1)!.url, asked.at(-1)!.body.lanes], ['/api/pacing/resume', undefined])
+})
+
+t.test('pacing weigh names the project, and the weights are shown', async (t) => {
+  const lanes = ['interactive', 'campaign', 'maintenance'].map((lane) => ({ lane, paused: false }))
+  const by = { id: 'tok_1', name: 'ann' }
+  const weight = { project: 'shop', weight: 3, since: '2026-01-31T12:00:00Z', origin: 'here', by }
+  const { env, asked } = await service(t, () => [200, { lanes, label_limits: [], weights: [weight] }])
+  const { out } = await cli(env, 'pacing', 'weigh', 'shop', '3')
+  t.match(out, /PROJECT +WEIGHT +SINCE[\s\S]*shop +3 +2026-01-31T12:00:00Z +ann \(here\)/)
+  t.match(asked.at(-1), { url: '/api/pacing/weigh', body: { project: 'shop', weight: 3 } })
+  for (const wrong of ['0', '101', '1.5', 'none'])
+    t.equal((await cli(env, 'pacing', 'weigh', 'shop', wrong)).code, 2, wrong)
 })
 
 t.test('pacing limit and unlimit name the label, and the limits are shown with what is under way', async (t) => {

@@ -70,6 +70,18 @@ const answering = (
   })
 const READY = { status: 'ready', quarantined: 0, set_aside: 0, passed_over: 0 }
 
+t.test('labels that a limit of 0 holds back stand beside the paused lanes', async (t) => {
+  const label_limits = [
+    { label: 'gpu', max_running: 0 },
+    { label: 'ci', max_running: 1 },
+  ]
+  const { env } = await answering(t, [200, READY], { pacing: { paused: ['campaign'], label_limits } })
+  t.match((await cli(env, 'status')).out, /^paused +campaign, label gpu$/m)
+  const json = JSON.parse((await cli(env, 'status', '--json')).out)
+  t.match(json, { paused: ['campaign'], stopped_labels: ['gpu'] })
+  t.equal(json.paused.length, 1)
+})
+
 t.test('status ends with 1 where somebody must look, and says at what', async (t) => {
   const gone = { id: 'r1', state: 'draining', presence: 'offline', capacity: 2, in_flight: [] }
   const cases = [

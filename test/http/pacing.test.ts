@@ -1,5 +1,5 @@
 import t from 'tap'
-import { LABEL_LIMITS_MAX } from '../../machines/documents/pacing.ts'
+import { LABEL_LIMITS_MAX, WEIGHT_MAX } from '../../machines/documents/pacing.ts'
 import { PACING } from '../../machines/pacing.ts'
 import { openDiskJournal } from '../../storage/open-journal.ts'
 import { until } from '../until.ts'
@@ -396,4 +396,104 @@ t.test('what no label or number can be is refused with its place, and so is one 
   const full = await s.expect(409, 'POST', '/api/pacing/limit', { label: 'gpu', max_running: 1 })
   t.match(full.body, { code: 'too_many_label_limits', retryable: false, detail: /At most 256 labels/ })
   await limit(s, 'l7', 70)
+})
+
+const weigh = (s: TestService, project: string, weight: number) =>
+  s.expect(200, 'POST', '/api/pacing/weigh', { project, weight, origin: 'ann-laptop' })
+
+/** Has the runner take, start and complete so many runs, one after the other; the projects that they were of. */
+async function runs(s: TestService, count: number, runner: { readonly token: string }): Promise<string[]> {
+  const projects: string[] = []
+  for (let n = 0; n < count; n++) {
+    const { body } = await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=10', undefined, runner)
+    projects.push(body.project.key)
+    await s.expect(200, 'POST', `/api/run-requests/${body.request_id}/started`, {}, runner)
+    await s.expect(200, 'POST', `/api/run-requests/${body.request_id}/completed`, { result: {} }, runner)
+  }
+  return projects
+}
+
+const shareOf = (project: string, projects: readonly string[]) => projects.filter((one) => one === project).length
+
+t.test(
+  'a project of weight 3 gets three of four run requests while another has work, and a weight of 1 ends that',
+  async (t) => {
+    const s = await startTestService(t)
+    for (const key of ['shop', 'till']) await s.project(key)
+    const runner = { token: await s.runner('r1', { trusted: true }) }
+    const { body } = await weigh(s, 'shop', 3)
+    t.match(body.weights, [{ project: 'shop', weight: 3, origin: 'ann-laptop', by: { name: 'admin' } }])
+    const [fact] = await stated(s, 'pacing_project_weighed')
+    t.match(fact, { project: 'system', payload: { project: 'shop', weight: 3, operator_origin: 'ann-laptop' } })
+    t.match((await s.call('GET', '/metrics')).body, /^intendant_project_weight\{project="shop"\} 3$/m)
+    for (let n = 0; n < 20; n++)
+      for (const project of ['till', 'shop']) await s.request(project, { payload: { name: `n${n}` } })
+    t.equal(shareOf('shop', (await runs(s, 16, runner)).slice(4)), 9)
+    t.same((await weigh(s, 'shop', 1)).body.weights, [])
+    t.equal(shareOf('shop', await runs(s, 6, runner)), 3)
+  },
+)
+
+t.test('items of the ledger start by weight once a project has one, and by age until then', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop', 'till')
+  await pause(s)
+  for (let n = 0; n < 10; n++) await submit(s, { objective: `Do ${n}` })
+  for (let n = 0; n < 10; n++) await submit(s, { project: 'till', objective: `Do ${n}` })
+  await weigh(s, 'till', 3)
+  await resume(s)
+  const first = await runs(s, 8, runner)
+  t.ok(shareOf('till', first) >= 4, `${first}, though those of shop are older`)
+  await weigh(s, 'till', 1)
+})
+
+t.test('weights survive a restart', async (t) => {
+  const home = t.testdir()
+  const options = {
+    openJournal: (onFailure: (failure: Error) => void) => openDiskJournal({ home, onFailure } as never),
+  }
+  const before = await startTestService(t, { home }, options)
+  for (const key of ['shop', 'till']) await before.project(key)
+  const runner = { token: await before.runner('r1', { trusted: true }) }
+  await weigh(before, 'shop', 3)
+  await before.service.close()
+  const after = await startTestService(t, { home }, options)
+  t.match((await after.expect(200, 'GET', '/api/pacing')).body.weights, [{ project: 'shop', weight: 3 }])
+  for (let n = 0; n < 12; n++)
+    for (const project of ['till', 'shop']) await after.request(project, { payload: { name: `n${n}` } })
+  t.equal(shareOf('shop', (await runs(after, 12, runner)).slice(4)), 6)
+})
+
+t.test('only who sees all projects weighs one, and who sees some is told of theirs alone', async (t) => {
+  const s = await startTestService(t)
+  for (const key of ['shop', 'till']) await s.project(key)
+  await weigh(s, 'shop', 3)
+  await weigh(s, 'till', 2)
+  const token = await s.token('eve', { roles: ['operator'], projects: ['till'] })
+  const refused = await s.expect(403, 'POST', '/api/pacing/weigh', { project: 'till', weight: 100 }, { token })
+  t.equal(refused.body.code, 'forbidden')
+  const { weights } = (await s.expect(200, 'GET', '/api/pacing', undefined, { token })).body
+  t.match(weights, [{ project: 'till', weight: 2 }])
+  t.equal(weights.length, 1)
+  const seen = await s.expect(200, 'GET', '/api/events?event_type=pacing_project_weighed', undefined, { token })
+  t.same(seen.body.items, [], 'the events name projects')
+})
+
+t.test('what no weight or project can be is refused with its place', async (t) => {
+  const s = await startTestService(t)
+  await s.project('shop')
+  for (const [body, pointer] of [
+    [{ project: 'shop' }, '/weight'],
+    [{ weight: 2 }, '/project'],
+    [{ project: 'shop', weight: 0 }, '/weight'],
+    [{ project: 'shop', weight: WEIGHT_MAX + 1 }, '/weight'],
+    [{ project: 'shop', weight: 1.5 }, '/weight'],
+    [{ project: 'Shop', weight: 2 }, '/project'],
+  ] as const) {
+    const { body: problem } = await s.expect(422, 'POST', '/api/pacing/weigh', body)
+    t.match(problem, { code: 'invalid_body', errors: [{ pointer }] }, JSON.stringify(body))
+  }
+  const unknown = await s.expect(422, 'POST', '/api/pacing/weigh', { project: 'till', weight: 2 })
+  t.match(unknown.body, { code: 'unknown_project', errors: [{ pointer: '/project' }] })
+  t.same(await stated(s, 'pacing_project_weighed'), [])
 })

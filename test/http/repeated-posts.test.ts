@@ -126,6 +126,7 @@ t.test('every POST takes an idempotency key, or sent again it is refused or chan
   await twice('/api/pacing/resume', { lanes: ['interactive'] })
   await twice('/api/pacing/limit', { label: 'gpu', max_running: 2 })
   await twice('/api/pacing/unlimit', { label: 'gpu' })
+  await twice('/api/pacing/weigh', { project: 'shop', weight: 3 })
   const failed = (await submit(s, { objective: 'Sweep' })).id
   const sweep = (await begin(s, runner)).request_id
   await s.expect(200, 'POST', `/api/run-requests/${sweep}/failed`, { class: 'execution', message: 'x' }, runner)

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { LABEL_LIMITS_MAX } from '../../machines/documents/pacing.ts'
+import { LABEL_LIMITS_MAX, WEIGHTS_MAX } from '../../machines/documents/pacing.ts'
 import type { OwnFact } from '../../machines/machine.ts'
 import { lanesOf, pacingModule as module } from '../../machines/pacing.ts'
 import { differences, type StatedFact } from '../../machines/testimony.ts'
@@ -21,6 +21,8 @@ const M = {
   'limit (gpu, 2)': at(5, { type: 'limit', by: BY, label: 'gpu', max_running: 2 }),
   'limit (ci, 0)': at(6, { type: 'limit', label: 'ci', max_running: 0 }),
   'unlimit (gpu)': at(7, { type: 'unlimit', by: BY, label: 'gpu' }),
+  'weigh (shop, 3)': at(8, { type: 'weigh', by: BY, project: 'shop', weight: 3 }),
+  'weigh (shop, 1)': at(9, { type: 'weigh', project: 'shop', weight: 1 }),
 } as const
 
 t.test('every message in every state has the outcome that the table shows', (t) => {
@@ -89,6 +91,37 @@ t.test('limits are kept by label, the newest of each; pausing and resuming lanes
   t.end()
 })
 
+t.test('weights are kept by project, and a weight of 1 takes one back', (t) => {
+  const bank = at(7, { type: 'weigh', project: 'bank', weight: 2 } as const)
+  const weighed = after(module, [M['weigh (shop, 3)'], bank, M['limit (gpu, 2)'], M['pause (all)']])
+  t.strictSame(weighed.context.weights, [
+    { project: 'bank', weight: 2, at: bank.at, origin: 'unknown' },
+    { project: 'shop', weight: 3, at: M['weigh (shop, 3)'].at, origin: 'ann-laptop', by: BY },
+  ])
+  const again = step(module, weighed, at(10, { type: 'weigh', project: 'shop', weight: 3 }))
+  t.strictSame((again.facts[0] as OwnFact).payload, { project: 'shop', weight: 3, operator_origin: 'unknown' })
+  t.strictSame(again.snapshot.context.weights, weighed.context.weights, 'the same weight is still the earlier one')
+  const back = step(module, weighed, M['weigh (shop, 1)'])
+  t.equal(back.facts[0]!.type, 'pacing_project_weighed')
+  t.strictSame(back.snapshot.context.weights, weighed.context.weights.slice(0, 1))
+  t.strictSame(back.snapshot.context.label_limits, weighed.context.label_limits)
+  t.end()
+})
+
+t.test('so many projects may have a weight, and one more only in place of another', (t) => {
+  const weigh = (project: string, weight: number) => at(900, { type: 'weigh', project, weight } as const)
+  const full = after(
+    module,
+    Array.from({ length: WEIGHTS_MAX }, (_, n) => weigh(`p${n}`, 2)),
+  )
+  t.equal(step(module, full, weigh('one-more', 2)).refused, 'too_many_weights')
+  t.equal(step(module, full, weigh('p7', 70)).snapshot.context.weights.length, WEIGHTS_MAX)
+  t.notOk(step(module, full, weigh('one-more', 1)).refused, 'it has a weight of 1 already')
+  const room = step(module, full, weigh('p7', 1))
+  t.equal(step(module, room.snapshot, weigh('one-more', 2)).snapshot.context.weights.length, WEIGHTS_MAX)
+  t.end()
+})
+
 t.test('so many labels may be limited, and one more only in place of another', (t) => {
   const limits = Array.from({ length: LABEL_LIMITS_MAX }, (_, n) =>
     at(n + 1, { type: 'limit', label: `l${n}`, max_running: n } as const),
@@ -116,6 +149,14 @@ t.test('what an event says of a limit is held by the state that it led to, and b
   t.equal(aspect, 'limit')
   t.strictSame(differences(claims, testimony.held(lowered.snapshot)), [])
   t.equal(differences(claims, testimony.held(before)).length, 1)
+  const weighed = step(module, before, M['weigh (shop, 3)'])
+  const weight = said(weighed.facts[0])
+  t.equal(weight.aspect, 'terms')
+  t.strictSame(differences(weight.claims, testimony.held(weighed.snapshot)), [])
+  t.equal(differences(weight.claims, testimony.held(before)).length, 1)
+  const back = said(step(module, weighed.snapshot, M['weigh (shop, 1)']).facts[0])
+  t.strictSame(differences(back.claims, testimony.held(before)), [])
+  t.equal(differences(back.claims, testimony.held(weighed.snapshot)).length, 1)
   const ended = step(module, lowered.snapshot, M['unlimit (gpu)'])
   const end = said(ended.facts[0]).claims
   t.strictSame(differences(end, testimony.held(ended.snapshot)), [])
@@ -132,5 +173,14 @@ t.test('a state of version 1 keeps its pauses and gets no limits', (t) => {
   const { context, value } = module.migrations[1]!(old) as typeof old
   t.equal(value, 'paused')
   t.strictSame(context, { ...old.context, label_limits: [] })
+  t.end()
+})
+
+t.test('a state of version 2 keeps its pauses and limits and gets no weights', (t) => {
+  const label_limits = [{ label: 'gpu', max_running: 2, at: 'then', origin: 'x' }]
+  const old = { status: 'active', value: 'open', context: { paused: [], label_limits } }
+  const { context, value } = module.migrations[2]!(old) as typeof old
+  t.equal(value, 'open')
+  t.strictSame(context, { ...old.context, weights: [] })
   t.end()
 })

@@ -58,6 +58,7 @@ const pacing = {
     { lane: 'maintenance', paused: false },
   ],
   label_limits: [{ label: 'provider:anthropic', max_running: 5, under_way: 0, since: AT, origin: ORIGIN, by: BY }],
+  weights: [{ project: 'greeter', weight: 3, since: AT, origin: ORIGIN, by: BY }],
   running: [],
   waiting: [
     {
@@ -115,4 +116,5 @@ export const workItemExamples: Readonly<Record<string, Example>> = {
     body: { label: 'provider:anthropic', origin: ORIGIN },
     answer: { ...pacing, label_limits: [] },
   },
+  'POST /api/pacing/weigh': { body: { project: 'greeter', weight: 3, origin: ORIGIN }, answer: pacing },
 }

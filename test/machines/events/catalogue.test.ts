@@ -168,6 +168,7 @@ const IDENTITY: Readonly<Record<string, string>> = {
   campaign_decided: 'campaign status',
   pacing_label_limited: 'label max_running',
   pacing_label_unlimited: 'label',
+  pacing_project_weighed: 'project weight',
   engine_run_opened: 'engine_run_id state',
   trace_summary_recorded: 'engine_run_id state',
   trace_ingested: 'trace_id',

@@ -16,7 +16,7 @@ const names = (text: string) => text.trim().split(/\s+/)
 /** What only the service states, of SPEC section 6 and of its own documents. */
 const serviceOwned = names(`
   work_item_submitted work_item_started work_item_settled work_item_cancelled work_item_held work_item_released
-  pacing_paused pacing_resumed pacing_label_limited pacing_label_unlimited
+  pacing_paused pacing_resumed pacing_label_limited pacing_label_unlimited pacing_project_weighed
   campaign_advance_completed campaign_paused campaign_escalated campaign_completed campaign_cancelled
   campaign_added campaign_owner_paused campaign_resumed campaign_decided
   initiative_steered initiative_action_requested initiative_owner_action_recorded initiative_added initiative_decided initiative_completed initiative_cancelled

@@ -61,7 +61,7 @@ t.test('a served project goes to the end, even while it is not listed', async (t
   turns.served(a)
   turns.served(c)
   t.same(keys(turns), ['b', 'a'])
-  t.ok(turns.goesBefore(a, c), 'its turn counts when it comes back')
+  t.ok(turns.compare(a, c) < 0, 'its turn counts when it comes back')
   turns.leave(b)
   turns.leave(a)
   turns.leave(a)

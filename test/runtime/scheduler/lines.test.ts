@@ -8,6 +8,7 @@ const LANES = ['interactive', 'campaign', 'maintenance'] as const
 const WANTS = ['a', 'a', 'b', 'c'].map((project) => ({ project }) as RunnerRequirements)
 
 interface Waiting {
+  readonly project: string
   readonly requirements: RunnerRequirements
   readonly lane: (typeof LANES)[number]
   readonly order: number
@@ -30,13 +31,13 @@ t.test('lines start the same items in the same order as a walk over all waiting 
       fc.boolean(),
       (made, gone, busy, paused, isOneAtATime) => {
         const lines = new Lines<Waiting>(inOrder)
-        const all = made.map((one, order) => ({ ...one, order }))
+        const all = made.map((one, order) => ({ ...one, project: one.requirements.project, order }))
         for (const entry of all) lines.add(entry)
         const left = new Set<Waiting>(all)
         for (const n of gone) {
           const entry = all[n]
           // Removing an entry that has already left is allowed.
-          lines.remove(entry ?? { requirements: WANTS[0]!, lane: 'campaign', order: -1 })
+          lines.remove(entry ?? { project: 'a', requirements: WANTS[0]!, lane: 'campaign', order: -1 })
           if (entry !== undefined) left.delete(entry)
         }
         t.strictSame([...lines.open(() => true)], [...left].sort(inOrder))
@@ -65,7 +66,8 @@ t.test('lines start the same items in the same order as a walk over all waiting 
 
 t.test('a blocked line costs one check, however many items wait in it', (t) => {
   const lines = new Lines<Waiting>(inOrder)
-  for (let order = 0; order < 1_000; order++) lines.add({ requirements: WANTS[order % 2]!, lane: 'campaign', order })
+  for (let order = 0; order < 1_000; order++)
+    lines.add({ project: 'a', requirements: WANTS[order % 2]!, lane: 'campaign', order })
   let asked = 0
   const isOpen = ({ requirements }: Waiting): boolean => {
     asked++
@@ -87,7 +89,7 @@ t.test('counting and reading backwards give what sorting all waiting items gives
       fc.nat({ max: 40 }),
       (made, seen, after) => {
         const lines = new Lines<Waiting>(inOrder)
-        const all = made.map((one, order) => ({ ...one, order }))
+        const all = made.map((one, order) => ({ ...one, project: one.requirements.project, order }))
         for (const entry of all) lines.add(entry)
         const isIn = ({ requirements }: Waiting): boolean => seen.includes(requirements.project)
         t.equal(lines.count(isIn), all.filter(isIn).length)
@@ -106,7 +108,7 @@ t.test(
   (t) => {
     const lines = new Lines<Waiting>(inOrder)
     const made = [1, 3, 0, 1, 3, 3].map(
-      (want, order): Waiting => ({ requirements: WANTS[want]!, lane: 'campaign', order }),
+      (want, order): Waiting => ({ project: 'a', requirements: WANTS[want]!, lane: 'campaign', order }),
     )
     for (const entry of made.toReversed()) lines.add(entry)
     t.same([...lines.heads()].map(([{ order }, count]) => [order, count]).sort(), [
@@ -126,7 +128,8 @@ t.test(
 
 t.test('the first rows of a page are found in few checks among 10,000 waiting items', (t) => {
   const lines = new Lines<Waiting>(inOrder)
-  for (let order = 0; order < 10_000; order++) lines.add({ requirements: WANTS[order % 4]!, lane: 'campaign', order })
+  for (let order = 0; order < 10_000; order++)
+    lines.add({ project: 'a', requirements: WANTS[order % 4]!, lane: 'campaign', order })
   let asked = 0
   const isIn = (): boolean => {
     asked++
@@ -142,3 +145,49 @@ t.test('the first rows of a page are found in few checks among 10,000 waiting it
   t.ok(asked < 20, `${asked} checks`)
   t.end()
 })
+
+t.test(
+  'in turn, the next is always the first open one of the project whose turn it is, interactive ones before others',
+  (t) => {
+    fc.assert(
+      fc.property(
+        fc.array(waiting, { maxLength: 40 }),
+        fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 40, maxLength: 40 }),
+        fc.subarray([...LANES]),
+        (made, steps, paused) => {
+          const lines = new Lines<Waiting>(inOrder)
+          const all = made.map((one, order) => ({ ...one, project: one.requirements.project, order }))
+          for (const entry of all) lines.add(entry)
+          const walk = (entries: (turns: Map<string, number>) => Iterable<Waiting>): number[] => {
+            const turns = new Map(['a', 'b', 'c'].map((project) => [project, 0]))
+            const got: number[] = []
+            for (const { project, order } of entries(turns)) {
+              turns.set(project, turns.get(project)! + steps[got.length]!)
+              got.push(order)
+            }
+            return got
+          }
+          const compare = (turns: Map<string, number>) => (a: string, b: string) =>
+            turns.get(a)! - turns.get(b)! || (a < b ? -1 : 1)
+          const isOpen = ({ lane }: Waiting) => !paused.includes(lane)
+          t.strictSame(
+            walk((turns) => lines.openInTurn(isOpen, compare(turns))),
+            walk(function* (turns) {
+              const left = all.filter(isOpen)
+              while (left.length > 0) {
+                const rank = (one: Waiting) => Number(one.lane !== 'interactive')
+                const before = (a: Waiting, b: Waiting) =>
+                  rank(a) - rank(b) ||
+                  (a.project === b.project ? a.order - b.order : compare(turns)(a.project, b.project))
+                const [first] = left.sort(before) as [Waiting]
+                left.shift()
+                yield first
+              }
+            }),
+          )
+        },
+      ),
+    )
+    t.end()
+  },
+)

@@ -45,6 +45,8 @@ export class World {
   waitingBecause: () => undefined = () => undefined
   /** What the scheduler has limited. */
   labelLimits: ReadonlyMap<string, number> = new Map()
+  /** The weights that the scheduler has told of. */
+  weights: ReadonlyMap<string, number> = new Map()
   /** Run requests of other origin that are under way, by label. */
   outside = new Map<string, string[]>()
   /** Why no registered runner may take it; by default, asking is a mistake. */
@@ -99,6 +101,9 @@ export class World {
       },
       leaveOut: () => {},
       setPausedLanes: (lanes: Iterable<string>) => this.setPausedLanes(lanes),
+      setWeights: (weights: ReadonlyMap<string, number>) => {
+        this.weights = weights
+      },
       setLabelLimits: (limits: ReadonlyMap<string, number>) => {
         this.labelLimits = limits
       },
@@ -234,6 +239,10 @@ export class World {
 
   unlimit(label: string): void {
     this.ask('pacing', PACING.id, { type: 'unlimit', label })
+  }
+
+  weigh(project: string, weight: number): void {
+    this.ask('pacing', 'pacing', { type: 'weigh', project, weight })
   }
 
   pause(...lanes: Lane[]): void {
