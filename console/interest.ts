@@ -23,7 +23,7 @@ export const OF_WORK: readonly string[] = [
   ...of('initiative', 'added', 'steered', 'action_requested', 'owner_action_recorded', 'decided', 'completed'),
   ...of('initiative', 'cancelled'),
   ...of('finding', 'recorded', 'consumed'),
-  ...of('pacing', 'paused', 'resumed', 'label_limited', 'label_unlimited'),
+  ...of('pacing', 'paused', 'resumed', 'label_limited', 'label_unlimited', 'project_weighed'),
   ...of('runner', 'registered', 'updated', 'removed', 'online', 'offline', 'limited', 'limit_ended'),
   ...of('agent_session', 'started', 'ended'),
   'engine_run_opened',
@@ -38,7 +38,7 @@ export const OF_SENTINELS: readonly string[] = [
   ...ITEMS,
   ...RUNS,
   ...of('runner', 'online', 'offline', 'limited', 'limit_ended'),
-  ...of('pacing', 'paused', 'resumed', 'label_limited', 'label_unlimited'),
+  ...of('pacing', 'paused', 'resumed', 'label_limited', 'label_unlimited', 'project_weighed'),
 ]
 
 /** They change what a project means, and what its page lists. */

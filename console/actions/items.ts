@@ -1,4 +1,4 @@
-/** What can be done to work items, to the lanes in which they wait, and to the labels that they require. */
+/** What can be done to work items, to the lanes in which they wait, to the labels that they require and to their projects. */
 import { LANES } from '../../machines/run-request/lanes.ts'
 import {
   type Anew,
@@ -190,6 +190,44 @@ export function limitActions(label: string): readonly Action[] {
       explains: `Runs with the label ${label} start, however many are under way.`,
       path: () => 'api/pacing/unlimit',
       body: () => ({ label }),
+    },
+  ]
+}
+
+const weight: Field = {
+  ...{ name: 'weight', label: 'Weight', type: 'number', isRequired: true },
+  hint: '1 to 100; 1: an equal share.',
+}
+const SHARES =
+  'It gets that many turns while others get one each, when several have work that a free runner could take.'
+
+export const WEIGH_PROJECT: Action = {
+  label: 'Weigh a project',
+  explains: SHARES,
+  needs: ['work.operate'],
+  isOffered: () => true,
+  path: () => 'api/pacing/weigh',
+  fields: [project, weight],
+}
+
+/** Of a project that has a weight. */
+export function weightActions(key: string): readonly Action[] {
+  const common = { about: `project ${key}`, needs: ['work.operate'], isOffered: () => true } as const
+  return [
+    {
+      ...common,
+      label: 'Change weight',
+      explains: SHARES,
+      path: () => 'api/pacing/weigh',
+      fields: [{ ...weight, initial: (of) => String(of.weight) }],
+      body: (fields) => ({ ...fields, project: key }),
+    },
+    {
+      ...common,
+      label: 'End weight',
+      explains: `The project ${key} gets as many turns as others.`,
+      path: () => 'api/pacing/weigh',
+      body: () => ({ project: key, weight: 1 }),
     },
   ]
 }

@@ -6,7 +6,7 @@ import { LANES } from '../../machines/run-request/lanes.ts'
 import { isSettledRun, RUN_REQUEST_STATES } from '../../machines/run-request/states.ts'
 import { failingOf, skippingOf, unscheduledOf } from '../../machines/sentinel/last.ts'
 import type { Action } from '../actions/action.ts'
-import { ITEM_ACTIONS, LIMIT_LABEL, limitActions, pauseLane } from '../actions/items.ts'
+import { ITEM_ACTIONS, LIMIT_LABEL, limitActions, pauseLane, WEIGH_PROJECT, weightActions } from '../actions/items.ts'
 import { RUN_ACTIONS } from '../actions/runs.ts'
 import { LIST_LIMIT_MAX } from '../api.ts'
 import { type Document, idIn } from '../document.ts'
@@ -76,6 +76,7 @@ export function OverviewPage({ attention }: { attention: Resource }): JSX.Elemen
       <Others title="Campaigns" kind={KINDS.campaigns!} from={campaigns} isShown={() => true} />
       <Loaded from={pacing}>{(of) => <Lanes of={of} onDone={pacing.reload} />}</Loaded>
       <Loaded from={pacing}>{(of) => <Labels of={of} onDone={pacing.reload} />}</Loaded>
+      <Loaded from={pacing}>{(of) => <Weights of={of} onDone={pacing.reload} />}</Loaded>
     </>
   )
 }
@@ -333,6 +334,26 @@ function Label({ of, onDone }: { of: Document; onDone: () => unknown }): JSX.Ele
       </span>
       <Actions actions={limitActions(label)} of={of} onDone={onDone} />
     </li>
+  )
+}
+
+/** Projects that get more turns than others. */
+function Weights({ of, onDone }: { of: Document; onDone: () => unknown }): JSX.Element {
+  return (
+    <Section title="Weights">
+      <ul class="lanes">
+        {of.weights.map(({ project, weight, since, by, ...rest }: Document) => (
+          <li key={project}>
+            <b>{project}</b> weight {weight}{' '}
+            <span class="dim">
+              by {by?.name ?? 'unknown'}, <Age of={since} />
+            </span>
+            <Actions actions={weightActions(project)} of={{ ...rest, weight }} onDone={onDone} />
+          </li>
+        ))}
+      </ul>
+      <Actions actions={[WEIGH_PROJECT]} of={of} onDone={onDone} />
+    </Section>
   )
 }
 

@@ -35,6 +35,7 @@ async function filled(s: TestService): Promise<readonly string[]> {
   const third = await begin(s, w.runner)
   await s.expect(200, 'POST', '/api/pacing/pause', { lanes: ['maintenance'] })
   await s.expect(200, 'POST', '/api/pacing/limit', { label: 'provider:anthropic', max_running: 5 })
+  await s.expect(200, 'POST', '/api/pacing/weigh', { project: 'shop', weight: 3 })
   const waits = await submit(s, { objective: 'Update the dependencies', lane: 'maintenance' })
   await s.request('shop')
   const mission = { mission: 'Be tidy', done_evidence: [{ kind: 'review', statement: 'It is tidy.' }] }

@@ -2,7 +2,15 @@
 import t from 'tap'
 import { type Action, lackedFor, refusedIn } from '../../console/actions/action.ts'
 import { CAMPAIGN_ACTIONS, INITIATIVE_ACTIONS } from '../../console/actions/campaigns.ts'
-import { ITEM_ACTIONS, LIMIT_LABEL, limitActions, NEW_TASK, pauseLane } from '../../console/actions/items.ts'
+import {
+  ITEM_ACTIONS,
+  LIMIT_LABEL,
+  limitActions,
+  NEW_TASK,
+  pauseLane,
+  WEIGH_PROJECT,
+  weightActions,
+} from '../../console/actions/items.ts'
 import { BRIEF_ACTIONS, DRIFT_ACTIONS, HYPOTHESIS_ACTIONS, RECORD_ACTIONS } from '../../console/actions/meaning.ts'
 import { RUN_ACTIONS, RUNNER_ACTIONS } from '../../console/actions/runs.ts'
 import { NEW_SENTINEL, SENTINEL_ACTIONS } from '../../console/actions/sentinels.ts'
@@ -26,6 +34,8 @@ const EVERY: readonly Action[] = [
   ...LANES.flatMap((lane) => [pauseLane(lane, true), pauseLane(lane, false)]),
   LIMIT_LABEL,
   ...limitActions('gpu'),
+  WEIGH_PROJECT,
+  ...weightActions('shop'),
 ]
 
 t.test('every action is an operation of the API, and sends what that takes', async (t) => {

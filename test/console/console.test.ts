@@ -199,6 +199,33 @@ t.test('a longer list takes the place of the shorter one, which stays until then
   t.same(page.faults, [])
 })
 
+t.test('a person weighs a project, sees the weight, changes and ends it', async (t) => {
+  const s = await startTestService(t)
+  await fleet(s, 'shop')
+  const page = await Page.open(t, s.service.url)
+  await page.signIn(s.admin)
+  await page.press('Weigh a project')
+  await page.shows('It gets that many turns while others get one each')
+  page.fill('project', 'shop')
+  page.fill('weight', '3')
+  page.submit('dialog form')
+  await page.shows('shop weight 3')
+  await page.press('Change weight')
+  page.fill('weight', '5')
+  page.submit('dialog form')
+  await page.shows('shop weight 5')
+  await page.press('End weight')
+  await page.shows('The project shop gets as many turns as others.')
+  page.submit('dialog form')
+  const weights = async () => (await s.expect(200, 'GET', '/api/pacing')).body.weights
+  await until(weights, ({ length }) => length === 0)
+  await until(
+    async () => page.named('button', 'End weight'),
+    (button) => button === undefined,
+  )
+  t.same(page.faults, [])
+})
+
 t.test('a person limits a label, sees how many of its runs are under way, changes the limit and ends it', async (t) => {
   const s = await startTestService(t)
   await fleet(s, 'shop')
