@@ -163,6 +163,8 @@ async function atRest(call: Call): Promise<string[]> {
   await call('POST', '/api/initiatives', { name: 'rest', outcome: 'All waits.', members })
   const often = { name: 'rest', project: 'rest', cron: '0 0 1 1 *', item: { objective: 'Wait again.' } }
   await call('POST', '/api/sentinels', often)
+  await call('POST', '/api/pacing/limit', { label: 'l', max_running: 2 })
+  await call('POST', '/api/pacing/weigh', { project: 'rest', weight: 3 })
   return [
     ...['projects/rest', `intent-records/${record.id}`, `discoveries/${discovery.id}`, `formation-briefs/${brief.id}`],
     ...[`formation-briefs/${brief.id}/compiled`, `work-items/${item.id}`, 'campaigns/rest', 'initiatives/rest'],

@@ -135,6 +135,10 @@ t.test('a home made by this version, with its last steps only in the redo, is op
   t.equal(await schemaOf(home), String(SCHEMA_VERSION))
   const s = await startOnDisk(t, home)
   await servedAlike(t, s, expected)
+  t.match((await s.expect(200, 'GET', '/api/pacing')).body, {
+    label_limits: [{ label: 'l', max_running: 2 }],
+    weights: [{ project: 'rest', weight: 3 }],
+  })
   await goesOn(t, s, expected)
   await s.service.close()
   t.same(await findings(home), [])
