@@ -30,6 +30,8 @@ import { Later, TimerWheel, type WheelEntry } from './wheel.ts'
 
 export type { Dispatcher, PollAnswer, PollHandle, PollRefusal }
 
+const NOTHING: ReadonlySet<Demand> = new Set()
+
 /** Opens the dispatcher on what the journal holds. Call it before the runtime takes its first message. */
 export function createDispatcher(runtime: Runtime, log: Logger): Dispatcher {
   return new RunRequestDispatcher(runtime, log)
@@ -353,13 +355,11 @@ class RunRequestDispatcher implements Dispatcher {
     }
   }
 
-  /** Thousands may wait for a place that was freed: the first in order is enough, unless no runner takes that one. */
+  /** Thousands may wait for a place that was freed: only what free runners would take first is looked at. */
   private changeFreed(label: string): void {
-    const waiting = this.queue.demandsWithLabel(label)
-    const first = this.labels.fullOf([label]) === undefined ? this.matching.firstOf(waiting) : undefined
-    const isEnough = first !== undefined && this.matching.runnerFor(first) !== undefined
-    if (!isEnough) this.labels.freed.delete(label)
-    if (first !== undefined) this.change(isEnough ? [first] : waiting)
+    const wanted = this.labels.fullOf([label]) === undefined ? this.matching.wanted() : NOTHING
+    if (wanted.size === 0) this.labels.freed.delete(label)
+    this.change(wanted)
   }
 
   private offerTo(runner: Runner): void {

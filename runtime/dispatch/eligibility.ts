@@ -104,8 +104,8 @@ export function carriesLabels(supply: Supply, demand: Criteria): boolean {
   return true
 }
 
-/** Whether the runner of that id, a member of the supply, may take these requests. */
-export function mayTake(supply: Supply, runnerId: string, demand: Criteria): boolean {
+/** Whether the runner of that id, a member of the supply, may take these requests; undefined: any of its members. */
+export function mayTake(supply: Supply, runnerId: string | undefined, demand: Criteria): boolean {
   if (demand.pin !== undefined && demand.pin !== runnerId) return false
   return carriesLabels(supply, demand) && isAllowed(supply, demand)
 }

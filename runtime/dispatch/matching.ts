@@ -98,15 +98,37 @@ export class Matching {
 
   /** The demand whose first request the runner should take now; undefined if there is none. */
   workFor(runner: Runner): Demand | undefined {
-    const supply = runner.supply!
-    const looksMax = supply.demands.length + this.queue.demandCountPinnedTo(runner.id)
+    return this.firstFor(runner.supply!, runner)
+  }
+
+  /**
+   * The first demands, in their order, of those that free runners could take: one for each group of runners that may
+   * take the same, and for each runner to which some are pinned. The number of demands that wait does not count.
+   */
+  wanted(): Set<Demand> {
+    const wanted = new Set<Demand>()
+    const add = (demand: Demand | undefined): void => {
+      if (demand !== undefined && this.runnerFor(demand) !== undefined) wanted.add(demand)
+    }
+    for (const supply of this.fleet.allSupplies()) if (supply.available.size > 0) add(this.firstFor(supply))
+    for (const runner of this.fleet.all()) {
+      if (this.queue.demandCountPinnedTo(runner.id) === 0 || runner.polls.length === 0 || !runner.hasRoom) continue
+      add(this.firstFor(runner.supply!, runner))
+    }
+    return wanted
+  }
+
+  /** `runner`: a member of the supply; undefined: any that is free. */
+  private firstFor(supply: Supply, runner?: Runner): Demand | undefined {
+    const pinned = runner === undefined ? 0 : this.queue.demandCountPinnedTo(runner.id)
+    const looksMax = supply.demands.length + pinned
     let looks = 0
     for (const projects of this.queue.inTurn) {
       for (const project of projects) {
         let best: Demand | undefined
         for (const demand of project.waiting) {
-          if (++looks > looksMax) return this.bestOf(runner)
-          if (mayTake(supply, runner.id, demand) && this.isBetter(demand, best, runner)) best = demand
+          if (++looks > looksMax) return this.bestOf(supply, runner)
+          if (mayTake(supply, runner?.id, demand) && this.isBetter(demand, best, supply, runner)) best = demand
         }
         if (best !== undefined) return best
       }
@@ -114,14 +136,15 @@ export class Matching {
     return undefined
   }
 
-  /** The same by a walk over all demands that the runner may take. */
-  private bestOf(runner: Runner): Demand | undefined {
+  /** The same by a walk over all demands that it may take. */
+  private bestOf(supply: Supply, runner: Runner | undefined): Demand | undefined {
     let best: Demand | undefined
-    for (const demand of runner.supply!.demands) {
-      if (demand.ready.size > 0 && this.isBetter(demand, best, runner)) best = demand
+    for (const demand of supply.demands) {
+      if (demand.ready.size > 0 && this.isBetter(demand, best, supply, runner)) best = demand
     }
+    if (runner === undefined) return best
     for (const demand of this.queue.demandsPinnedTo(runner.id)) {
-      if (demand.ready.size > 0 && isAllowed(runner.supply!, demand) && this.isBetter(demand, best, runner))
+      if (demand.ready.size > 0 && isAllowed(supply, demand) && this.isBetter(demand, best, supply, runner))
         best = demand
     }
     return best
@@ -172,19 +195,10 @@ export class Matching {
     return this.fleet.newestWhere(supply, (runner) => this.isCapable(runner, demand))
   }
 
-  private isBetter(demand: Demand, best: Demand | undefined, runner: Runner): boolean {
+  private isBetter(demand: Demand, best: Demand | undefined, supply: Supply, runner: Runner | undefined): boolean {
     if (best !== undefined && !this.queue.goesBefore(demand, best)) return false
-    return !this.isBlocked(demand) && this.isCapable(runner, demand)
-  }
-
-  /** The first of the demands, in their order, that only a lack of runners may keep from being offered. */
-  firstOf(demands: Iterable<Demand>): Demand | undefined {
-    let first: Demand | undefined
-    for (const demand of demands) {
-      if (demand.ready.size === 0 || (first !== undefined && !this.queue.goesBefore(demand, first))) continue
-      if (!this.isBlocked(demand)) first = demand
-    }
-    return first
+    if (this.isBlocked(demand)) return false
+    return runner === undefined ? this.newestOf(supply, demand) !== undefined : this.isCapable(runner, demand)
   }
 
   /** Whether something other than a lack of runners keeps its requests from being offered. */

@@ -64,7 +64,6 @@ export class Queue {
   private readonly projects = new Map<string, ProjectTurn>()
   private readonly repositories = new Map<string, Set<Demand>>()
   private readonly pins = new Map<string, Set<Demand>>()
-  private readonly labels = new Map<string, Set<Demand>>()
   private readonly order = (a: number, b: number) => this.before(a, b)
   private readonly turns = new Turns<ProjectTurn>()
   private weights: ReadonlyMap<string, number> = new Map()
@@ -97,10 +96,6 @@ export class Queue {
 
   demandsOfRepository(repository: string): Iterable<Demand> {
     return this.repositories.get(repository) ?? NONE
-  }
-
-  demandsWithLabel(label: string): Iterable<Demand> {
-    return this.labels.get(label) ?? NONE
   }
 
   demandsPinnedTo(runnerId: string): Iterable<Demand> {
@@ -350,7 +345,6 @@ export class Queue {
     this.bySlot[demand.slot] = demand
     this.idleDemands++
     if (repository !== undefined) addTo(this.repositories, repository, demand)
-    for (const label of demand.labels) addTo(this.labels, label, demand)
     if (runner_id !== undefined) addTo(this.pins, runner_id, demand)
     else for (const supply of this.suppliesOf()) pair(supply, demand)
     return demand
@@ -381,7 +375,6 @@ export class Queue {
       this.freeDemands.push(demand.slot)
       unpairDemand(demand)
       if (demand.repository !== undefined) removeFrom(this.repositories, demand.repository, demand)
-      for (const label of demand.labels) removeFrom(this.labels, label, demand)
       if (demand.pin !== undefined) removeFrom(this.pins, demand.pin, demand)
       if (--demand.project.demands === 0) this.projects.delete(demand.project.key)
     }

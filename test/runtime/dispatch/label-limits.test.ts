@@ -158,3 +158,39 @@ t.test('thousands of held-back requests of one label cost a poll no more than on
   t.equal(take(place, 'r1'), undefined)
   t.ok(asked > 0 && asked < 10, `${asked} looks`)
 })
+
+t.test(
+  'a freed place costs looks for the free runners, not for the thousands of kinds of requests that wait for it',
+  async (t) => {
+    const place = world({ r1: gpu, r2: { labels: ['gpu'] }, r3: {} })
+    const { fake, dispatcher } = place
+    limit(place, { gpu: 1 })
+    const first = fake.create({ labels: ['gpu'] })
+    fake.run()
+    t.equal(take(place, 'r1'), first)
+    // Older than what anybody free may take, and each of another kind.
+    for (let n = 0; n < 2_000; n++) fake.create({ project: `p${n}`, labels: ['gpu', 'ci'] })
+    const taken = fake.create({ project: 'last', labels: ['gpu'] })
+    const pinned = fake.create({ project: 'pinned', labels: ['gpu'], runner_id: 'r3' })
+    fake.run()
+    const [asked, named] = [poll(dispatcher, 'r2'), poll(dispatcher, 'r3')]
+    fake.run()
+    t.equal(asked.answers + named.answers, 0)
+    let looks = 0
+    const { fullOf } = dispatcher.labels
+    dispatcher.labels.fullOf = (...of) => {
+      looks++
+      return fullOf.apply(dispatcher.labels, of)
+    }
+    fake.report(first, 'completed')
+    fake.run()
+    t.equal(offered(asked), taken, 'the first in order that a free runner may take')
+    t.equal(named.answers, 0)
+    t.ok(looks < 40, `${looks} looks`)
+    fake.report(taken, 'accepted')
+    fake.report(taken, 'started')
+    fake.report(taken, 'completed')
+    fake.run()
+    t.equal(offered(named), pinned, 'and then the one that only that runner may take')
+  },
+)
