@@ -28,6 +28,8 @@ export interface Plan {
   readonly intoMinuteMs: number
   /** Whether labels are limited, and most requests require one. */
   readonly isLimiting: boolean
+  /** Whether projects have weights, and two of them much to do. */
+  readonly isWeighing: boolean
   /** Mean time between two things that go wrong with the service, its disk or its clock. */
   readonly troubleMs: number
   /** Share of the network's worst. */
@@ -74,5 +76,6 @@ export function planOf(random: Random): Plan {
     intoMinuteMs: random.int(20_000, 59_000),
     // Drawn last, and in worlds of which no fault's table tells, so that other seeds still mean the same worlds.
     isLimiting: random.int(1, 10) === 6,
+    isWeighing: [9, 11].includes(random.int(1, 20)),
   }
 }

@@ -26,6 +26,7 @@ import { Mirror } from './model/mirror.ts'
 import { Owners } from './model/owners.ts'
 import { type RequestModel, Requests, SETTLED } from './model/requests.ts'
 import { Sentinels } from './model/sentinels.ts'
+import { Weights } from './model/weights.ts'
 import { Writers } from './model/writers.ts'
 import { Network, type Said } from './network.ts'
 import { type Plan, planOf } from './plan.ts'
@@ -78,6 +79,7 @@ export class World {
   readonly fleet = new Fleet()
   readonly writers = new Writers(this.requests)
   readonly labels = new Labels(this.requests)
+  readonly weights = new Weights()
   readonly items = new Items(() => this.plan.isRetaining)
   readonly sentinels = new Sentinels()
   readonly owners = new Owners()
@@ -194,6 +196,7 @@ export class World {
         this.fleet.take(event)
         this.writers.take(event)
         this.labels.take(event)
+        this.weights.take(event)
         this.items.take(event)
         this.sentinels.take(event)
         const request = this.requests.take(event)

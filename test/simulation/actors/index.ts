@@ -13,6 +13,7 @@ import { runners } from './runner.ts'
 import { submitters } from './submitter.ts'
 import { timekeepers } from './timekeeper.ts'
 import { watchers } from './watcher.ts'
+import { weighers } from './weigher.ts'
 
 export const actors: readonly MakeActors[] = [
   runners,
@@ -28,4 +29,5 @@ export const actors: readonly MakeActors[] = [
   owners,
   timekeepers,
   limiters,
+  weighers,
 ]

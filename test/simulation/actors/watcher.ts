@@ -27,7 +27,7 @@ export function watchers(world: World): readonly Actor[] {
       query: '',
       token: made.confinedToken,
       lets: ({ project, type }: LoggedEvent) =>
-        project === first || (project === 'system' && type.startsWith('pacing_')),
+        project === first || (project === 'system' && type.startsWith('pacing_') && type !== 'pacing_project_weighed'),
     },
   ]
   return Array.from({ length: plan.watchers }, (_, i) => {

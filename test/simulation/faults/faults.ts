@@ -271,6 +271,18 @@ export const faults: readonly Fault[] = [
     '',
   ),
   fault(
+    'a project with a weight gets no more turns than others',
+    'runtime/dispatch/turns.ts',
+    'weight === 1 ? this.#end : turn + (this.#end - turn) / weight',
+    'this.#end',
+  ),
+  fault(
+    'a project with a weight keeps its turn when it is served',
+    'runtime/dispatch/turns.ts',
+    'turn + (this.#end - turn) / weight',
+    'turn',
+  ),
+  fault(
     'requests in a paused lane are still offered',
     'runtime/dispatch/matching.ts',
     '    if (this.suspensions.why(demand) !== undefined || this',

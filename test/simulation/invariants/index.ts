@@ -18,6 +18,7 @@ import { oneOwner } from './one-owner.ts'
 import { ownersComeToRest } from './owners-come-to-rest.ts'
 import { ownersDoOneThingAtATime } from './owners-do-one-thing-at-a-time.ts'
 import { presenceIsTrue } from './presence-is-true.ts'
+import { projectsGetTheirShares } from './projects-get-their-shares.ts'
 import { recordsAgreeWithTheLog } from './records-agree-with-the-log.ts'
 import { repositoriesTakeAsManyAsTheyMay } from './repositories-take-as-many-as-they-may.ts'
 import { retentionTakesOnlyWhatIsOld } from './retention-takes-only-what-is-old.ts'
@@ -39,6 +40,7 @@ export const invariants: readonly MakeInvariant[] = [
   runnersTakeWhatTheyMay,
   repositoriesTakeAsManyAsTheyMay,
   labelsTakeAsManyAsTheyMay,
+  projectsGetTheirShares,
   leasesLast,
   sessionsEndWhatCameBefore,
   noPollWaitsBesideWork,
