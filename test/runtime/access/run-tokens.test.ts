@@ -86,8 +86,8 @@ t.test('an entry ends once, with the commit that ends its attempt or changes its
   commit('runner', { ...runner, value: 'removed' } as never)
   t.strictSame(over, [first, second], 'its runner is removed')
   const third = tokens.find(token)
-  const narrowed = { ...runner, context: { ...runner.context, allowed_projects: ['bank'] } }
-  commit('runner', { ...runner, context: { ...runner.context, allowed_projects: ['*'] } })
+  const narrowed = { ...runner, context: { ...runner.context, allowed_projects: ['bank'] } } as never
+  commit('runner', { ...runner, context: { ...runner.context, allowed_projects: ['*'] } } as never)
   t.equal(over.length, 2, 'it may work for more projects')
   commit('runner', narrowed)
   t.strictSame(over, [first, second, third], 'it may no longer work for this one')
