@@ -43,9 +43,9 @@ const LONG = ['simulation', 'crash', 'hostile', 'cli', 'upgrade', 'storage']
 const SHIPPED = ['cli', 'engine', 'http', 'runtime', 'storage', 'machines']
 
 /** Folders whose files share processes, those of `WAITING` among themselves. */
-const SHARING = ['bench', 'cli', 'console', 'engine', 'http', 'machines', 'runtime', 'storage']
+const SHARING = ['bench', 'cli', 'engine', 'http', 'machines', 'runtime', 'storage']
 /** Files in one process: enough to spread the cost of its start, few enough to keep every core busy at the end. */
-const SHARED_MAX = 12
+const SHARED_MAX = 6
 /** The same for those of `WAITING`, which take longest: what the last process has begun, no other can take over. */
 const WAITING_MAX = 4
 /**

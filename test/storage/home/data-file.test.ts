@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { cpSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { cpSync, readFileSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
@@ -9,6 +9,7 @@ import { checkTree, PageFault, treeAt } from '../../../storage/home/page-tree.ts
 import { verifyHome } from '../../../storage/verify/verify.ts'
 import { modelAfter, nextBatch } from '../kill-model.ts'
 import { openIn } from '../open.ts'
+import { overwrite } from '../overwrite.ts'
 import { append, appendEvents, event, step } from '../steps.ts'
 
 const PAGE = 4096
@@ -45,10 +46,10 @@ async function pagesInUse(file: string): Promise<number[]> {
   for (let page = 2; page < sound.length / PAGE; page += 1) {
     const bytes = Buffer.from(sound)
     bytes.writeBigUInt64LE(1n, page * PAGE)
-    writeFileSync(file, bytes)
+    overwrite(file, bytes)
     if ((await faultOfDataFile(file, 'every')) !== undefined) used.push(page)
   }
-  writeFileSync(file, sound)
+  overwrite(file, sound)
   return used
 }
 
@@ -80,7 +81,7 @@ t.test('a damaged page is reported, whatever part of its structure is wrong', as
     for (const [what, damage] of Object.entries(isLong ? damages : { ...damages, ...ofNodes })) {
       const bytes = Buffer.from(sound)
       damage(bytes.subarray(page * PAGE, (page + 1) * PAGE))
-      writeFileSync(file, bytes)
+      overwrite(file, bytes)
       const fault = await faultOfDataFile(file, 'every')
       if (fault?.kind !== 'damaged_page') t.fail(`${what} of page ${page}: ${JSON.stringify(fault)}`)
     }
@@ -116,7 +117,7 @@ t.test('a flipped bit in a branch key is reported as a fault unless it hides no 
       const damaged = Buffer.from(sound)
       damaged[page * PAGE + place]! ^= 1 << (flips % 8)
       flips += 1
-      writeFileSync(file, damaged)
+      overwrite(file, damaged)
       const fault = await faultOfDataFile(file, 'every')
       if (fault !== undefined) faults += 1
       else if (!(await isAllFound(home))) t.fail(`byte ${place} of page ${page} hides a row, and is no fault`)
@@ -132,7 +133,7 @@ t.test('a home with a damaged page is refused with the reason, and verify report
   const [page] = (await pagesInUse(file)).filter((one) => sound.readUInt16LE(one * PAGE + 18) === 1)
   const bytes = Buffer.from(sound)
   bytes.writeUInt16LE(0xfff0, page! * PAGE + HEADER)
-  writeFileSync(file, bytes)
+  overwrite(file, bytes)
   const named = new RegExp(`view/data.mdb is damaged \\(page ${page} .*restore a backup`)
   await t.rejects(openIn(t, home), { name: 'HomeRefused', code: 'corrupt', message: named })
   t.match((await verifyHome(home)).findings, [{ code: 'unreadable', detail: named }])
@@ -149,7 +150,7 @@ t.test('a file cut at any length is refused, unless only unused pages are cut of
       const fault = await faultOfDataFile(file, depth)
       const expected = pages < 2 ? 'not_a_data_file' : pages <= last ? 'cut_short' : undefined
       if (fault?.kind !== expected) t.fail(`${pages} pages, ${depth}: ${fault?.kind}, not ${expected}`)
-      writeFileSync(file, sound)
+      overwrite(file, sound)
     }
   }
 })
@@ -217,7 +218,7 @@ t.test(
       bytes[at]! ^= 1 << random(8)
       const copy = join(t.testdirName, `damaged-${damage}`)
       cpSync(home, copy, { recursive: true })
-      writeFileSync(fileOf(copy), bytes)
+      overwrite(fileOf(copy), bytes)
       if ((await faultOfDataFile(fileOf(copy), 'every')) === undefined) passing.push(copy)
     }
     t.ok(passing.length > DAMAGES / 4, `${passing.length} of ${DAMAGES} damages are not of the structure`)

@@ -25,6 +25,7 @@ import { SegmentedLog } from '../../../storage/segments/segmented-log.ts'
 import { tablesOf } from '../../../storage/segments/tables.ts'
 import { Random } from '../../random.ts'
 import { openIn } from '../open.ts'
+import { overwrite } from '../overwrite.ts'
 import { type Content, contentOf, Model, transact } from './model.ts'
 
 const root = t.testdir()
@@ -113,11 +114,11 @@ function openedWith(
 ): Content | HomeRefused | CorruptRow {
   const path = segmentPath(folder, ordinal)
   const before = readFileSync(path)
-  writeFileSync(path, bytes)
+  overwrite(path, bytes)
   try {
     return isWritten ? opened(copyOf(folder)) : seenIn(folder)
   } finally {
-    writeFileSync(path, before)
+    overwrite(path, before)
   }
 }
 
