@@ -32,6 +32,14 @@ const HAZARDS = {
     `${TAP}t.test('bad', async (t) => { t.pass(); process.exit(0) })`,
     [true, false, false],
   ],
+  'whose callback throws what nobody catches': [
+    `${TAP}t.test('bad', async (t) => { setTimeout(() => { throw new Error('stray') }); await new Promise((on) => setTimeout(on, 50)) })`,
+    [true, false, false],
+  ],
+  'with a rejection that nobody handles': [
+    `${TAP}t.test('bad', async (t) => { void Promise.reject(new Error('stray')); await new Promise((on) => setTimeout(on, 50)) })`,
+    [true, false, false],
+  ],
   'that bails out': [`${TAP}t.test('bad', async (t) => { t.bailout('no') })`, [true, false, false]],
 } as const
 
