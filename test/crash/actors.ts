@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Random } from '../random.ts'
-import { type Ask, ask, follow, type Heard, Refused } from './client.ts'
+import { type Ask, ask, follow, type Heard, Refused, WAITED_ANSWER_MS } from './client.ts'
 import { formed } from './formation.ts'
 import { type Memory, nowNs } from './memory.ts'
 
@@ -187,8 +187,8 @@ export async function watcher(load: Load): Promise<void> {
 /** Makes one backup; it may be refused, and the service may die during it. */
 export async function backUp(load: Load, name: string): Promise<void> {
   try {
-    const url = `${load.url()}/api/backups`
-    const heard = await ask({ method: 'POST', url, token: load.token, body: { name } })
+    const url = `${load.url()}/api/backups?wait=60`
+    const heard = await ask({ method: 'POST', url, token: load.token, body: { name }, timeoutMs: WAITED_ANSWER_MS })
     if (heard.status === 201) load.memory.backups.push({ atNs: nowNs(), path: heard.body.path })
     // 202: it was not whole when that was said.
     else if (heard.status < 500 && heard.status !== 202 && heard.status !== 409) fault(load, 'a backup', heard)

@@ -6,7 +6,7 @@ import { childrenOf, lives } from '../children-of.ts'
 import { command } from '../cli/processes.ts'
 import { until } from '../until.ts'
 import { verified } from './check.ts'
-import { ask } from './client.ts'
+import { ask, WAITED_ANSWER_MS } from './client.ts'
 import { ServiceProcess } from './service-process.ts'
 import { buildShim, Orders, shimmed } from './shim.ts'
 
@@ -36,15 +36,21 @@ async function copying(t: Test, name: string): Promise<{ service: ServiceProcess
   return { service, copier }
 }
 
-const backUp = (service: ServiceProcess, name: string, query = '') =>
-  ask({ method: 'POST', url: `${service.url}/api/backups${query}`, token: service.adminToken, body: { name } })
+const backUp = (service: ServiceProcess, name: string, query: string) =>
+  ask({
+    method: 'POST',
+    url: `${service.url}/api/backups${query}`,
+    token: service.adminToken,
+    body: { name },
+    timeoutMs: WAITED_ANSWER_MS,
+  })
 
 /** Started again, it has nothing left of the backup that was cut off, and the next backup is complete. */
 async function comesBack(t: Test, service: ServiceProcess): Promise<void> {
   await service.start({ ENGINE_DISK_RESERVE: '0' })
   const backups = join(service.home, 'backups')
   t.same(existsSync(backups) ? readdirSync(backups) : [], [])
-  const { status, body } = await backUp(service, 'cut')
+  const { status, body } = await backUp(service, 'cut', '?wait=60')
   t.equal(status, 201)
   t.equal(await service.stop(), 0)
   t.same(await verified(body.path), [])

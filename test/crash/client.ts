@@ -19,6 +19,8 @@ export interface Ask {
 
 const agent = new Agent({ keepAlive: true })
 const ANSWER_MS = 10_000
+/** Of a request with `?wait=60`, which may be answered as late as that. */
+export const WAITED_ANSWER_MS = 70_000
 
 /**
  * Rejects when there was no complete answer, so that nobody knows whether the request was carried out; with a
