@@ -135,6 +135,8 @@ export interface Dispatcher {
   /** The request is about to be withdrawn: if it is queued, it is not offered for a while. */
   leaveOut(runRequestId: string): void
   readonly labels: LimitedLabels
+  /** Whether a run request that requires the label waits, for whatever it is that keeps it from being offered now. */
+  isAwaited(label: string): boolean
   /** Replaces the limits of labels: how many runs that require one may be under way, by label. */
   setLabelLimits(limits: ReadonlyMap<string, number>): void
   /** Replaces the weights of projects, by key: the turns of a project while one of weight 1 has one. */

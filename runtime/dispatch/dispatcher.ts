@@ -49,6 +49,7 @@ class RunRequestDispatcher implements Dispatcher {
   readonly labels = new LabelLimits()
   private readonly projects: ProjectFacts
   readonly maxWriters: (projectId: string) => number
+  readonly isAwaited = (label: string): boolean => this.queue.isAwaited(label)
   readonly setWeights = (weights: ReadonlyMap<string, number>): void => this.queue.setWeights(weights)
   private readonly suspensions: Suspensions
   private readonly intake: Intake

@@ -64,6 +64,7 @@ export class Queue {
   private readonly projects = new Map<string, ProjectTurn>()
   private readonly repositories = new Map<string, Set<Demand>>()
   private readonly pins = new Map<string, Set<Demand>>()
+  private readonly labels = new Map<string, Set<Demand>>()
   private readonly order = (a: number, b: number) => this.before(a, b)
   private readonly turns = new Turns<ProjectTurn>()
   private weights: ReadonlyMap<string, number> = new Map()
@@ -98,12 +99,18 @@ export class Queue {
     return this.repositories.get(repository) ?? NONE
   }
 
+  /** Whether a request that requires the label could be offered, as far as the requests themselves are concerned. */
+  isAwaited(label: string): boolean {
+    for (const { ready } of this.labels.get(label) ?? NONE) if (ready.size > 0) return true
+    return false
+  }
+
   demandsPinnedTo(runnerId: string): Iterable<Demand> {
     return this.pins.size === 0 ? NONE : (this.pins.get(runnerId) ?? NONE)
   }
 
   demandCountPinnedTo(runnerId: string): number {
-    return this.pins.size === 0 ? 0 : (this.pins.get(runnerId)?.size ?? 0)
+    return this.pins.get(runnerId)?.size ?? 0
   }
 
   /**
@@ -118,7 +125,7 @@ export class Queue {
     if (known >= 0 && this.demandOf[slot] !== demand.slot) this.changeDemand(slot, demand)
     const state = this.state[slot]!
     if (state === OFFERING || state === HELD_BACK) return undefined
-    const next = readiness(context)
+    const next = isReady(context) ? READY : UNREADY
     this.become(slot, next)
     return next === READY ? demand : undefined
   }
@@ -191,7 +198,7 @@ export class Queue {
   release(id: string, context: RunRequestContext): Demand | undefined {
     const slot = this.ids.find(id)
     if (slot < 0 || this.state[slot] !== HELD_BACK) return undefined
-    const next = readiness(context)
+    const next = isReady(context) ? READY : UNREADY
     this.become(slot, next)
     return next === READY ? this.demandOfSlot(slot) : undefined
   }
@@ -345,6 +352,7 @@ export class Queue {
     this.bySlot[demand.slot] = demand
     this.idleDemands++
     if (repository !== undefined) addTo(this.repositories, repository, demand)
+    for (const label of demand.labels) addTo(this.labels, label, demand)
     if (runner_id !== undefined) addTo(this.pins, runner_id, demand)
     else for (const supply of this.suppliesOf()) pair(supply, demand)
     return demand
@@ -375,15 +383,12 @@ export class Queue {
       this.freeDemands.push(demand.slot)
       unpairDemand(demand)
       if (demand.repository !== undefined) removeFrom(this.repositories, demand.repository, demand)
+      for (const label of demand.labels) removeFrom(this.labels, label, demand)
       if (demand.pin !== undefined) removeFrom(this.pins, demand.pin, demand)
       if (--demand.project.demands === 0) this.projects.delete(demand.project.key)
     }
     this.idleDemands = 0
   }
-}
-
-function readiness(context: RunRequestContext): number {
-  return isReady(context) ? READY : UNREADY
 }
 
 function wider<A extends { set(from: A): void }>(from: A, to: A): A {

@@ -2,6 +2,10 @@
  * Which labels have places left for one more run. All that is handed out or running counts, and every run request that
  * a runner holds or may hold, of whatever origin. Counted once until something changes, since a tick asks about every
  * line; nothing is counted while no label is limited.
+ *
+ * A place that becomes free goes at once to a run request that waits for it, before the ledger hears of it. So where run
+ * requests wait for a full label, one item stands in line with them, handed out beyond the limit, and has its turn by
+ * their order. It takes no place and holds no repository meanwhile (stalled.ts).
  */
 import type { Dispatcher } from '../dispatch/api.ts'
 import type { LabelUse } from '../dispatch/label-limits.ts'
@@ -9,18 +13,24 @@ import type { Entry, Ledger } from './ledger.ts'
 
 interface LabelPlacesParts {
   readonly ledger: Pick<Ledger, 'running' | 'find'>
-  readonly dispatcher: Pick<Dispatcher, 'labels' | 'setLabelLimits'>
+  readonly dispatcher: Pick<Dispatcher, 'labels' | 'setLabelLimits' | 'isAwaited' | 'isExpected'>
   /** Items that are about to be handed out. */
   readonly starting: Iterable<string>
 }
 
 type Wanting = Pick<Entry, 'requirements'>
 
+interface Counts {
+  readonly underWay: Map<string, number>
+  /** By label, the item that is handed out and not begun, though it has a runner that is heard; the first if several. */
+  readonly inLine: Map<string, string>
+}
+
 export class LabelPlaces {
   private readonly parts: LabelPlacesParts
   private limits: ReadonlyMap<string, number> = new Map()
   /** By label, since the last change. */
-  private counts: Map<string, number> | undefined
+  private counts: Counts | undefined
 
   constructor(parts: LabelPlacesParts) {
     this.parts = parts
@@ -40,7 +50,7 @@ export class LabelPlaces {
       const maxRunning = this.limits.get(label)
       if (maxRunning === undefined) continue
       const underWay = this.underWay(label)
-      if (underWay >= maxRunning) return { label, maxRunning, underWay }
+      if (underWay >= maxRunning && !this.mayJoinLine(label)) return { label, maxRunning, underWay }
     }
     return undefined
   }
@@ -48,6 +58,24 @@ export class LabelPlaces {
   /** The same for a handed-out item: what only waits for a runner, as it does, is not counted. */
   takenFrom({ requirements, runId }: Wanting & Pick<Entry, 'runId'>): LabelUse | undefined {
     return this.parts.dispatcher.labels.fullOf(requirements.labels, runId)
+  }
+
+  /** Whether it stands in line with run requests for each of its labels that is full, and may go on doing so. */
+  isInLine({ id, runId, requirements }: Pick<Entry, 'id' | 'runId' | 'requirements'>): boolean {
+    if (this.isStopped({ requirements })) return false
+    const { inLine } = this.counted()
+    const isFull = (label: string): boolean => this.parts.dispatcher.labels.fullOf([label], runId) !== undefined
+    return requirements.labels.every((label) => inLine.get(label) === id || !isFull(label))
+  }
+
+  /** Whether the label is limited, so that a place of it may be what the ledger waits for. */
+  areLimited(labels: readonly string[]): boolean {
+    return this.limits.size > 0 && labels.some((label) => this.limits.has(label))
+  }
+
+  private mayJoinLine(label: string): boolean {
+    if (this.limits.get(label) === 0 || this.counted().inLine.has(label)) return false
+    return this.parts.dispatcher.isAwaited(label)
   }
 
   /** Whether one of its labels is limited to 0. */
@@ -60,13 +88,14 @@ export class LabelPlaces {
   }
 
   private underWay(label: string): number {
-    this.counts ??= this.count()
-    return this.counts.get(label) ?? 0
+    return this.counted().underWay.get(label) ?? 0
   }
 
   /** One more item is about to be handed out. */
-  started({ requirements }: Wanting): void {
-    if (this.counts !== undefined) this.add(requirements.labels, this.counts)
+  started({ id, requirements }: Pick<Entry, 'id' | 'requirements'>): void {
+    if (this.counts === undefined) return
+    this.add(requirements.labels, this.counts.underWay)
+    this.joinLine(id, requirements.labels, this.counts)
   }
 
   /** Something was committed or answered, or time has passed. */
@@ -74,31 +103,40 @@ export class LabelPlaces {
     this.counts = undefined
   }
 
-  private count(): Map<string, number> {
-    const counts = new Map<string, number>()
+  private counted(): Counts {
+    this.counts ??= this.count()
+    return this.counts
+  }
+
+  private count(): Counts {
+    const counts: Counts = { underWay: new Map(), inLine: new Map() }
+    const { underWay } = counts
     const { ledger, starting, dispatcher } = this.parts
     const runs = new Set<string>()
-    for (const { yields, runId, requirements } of ledger.running) {
-      if (yields || !this.add(requirements.labels, counts)) continue
+    for (const { id, state, yields, runId, requirements } of ledger.running) {
+      if (!this.areLimited(requirements.labels)) continue
+      if (state === 'queued' && dispatcher.isExpected(requirements)) this.joinLine(id, requirements.labels, counts)
+      if (yields) continue
+      this.add(requirements.labels, underWay)
       if (runId !== undefined) runs.add(runId)
     }
     for (const id of starting) {
       const entry = ledger.find(id)
-      if (entry !== undefined && entry.runId === undefined) this.add(entry.requirements.labels, counts)
+      if (entry === undefined || entry.runId !== undefined) continue
+      this.add(entry.requirements.labels, underWay)
+      this.joinLine(id, entry.requirements.labels, counts)
     }
     for (const label of this.limits.keys())
-      for (const { id } of dispatcher.labels.holdersOf(label)) if (!runs.has(id)) this.add([label], counts)
+      for (const { id } of dispatcher.labels.holdersOf(label)) if (!runs.has(id)) this.add([label], underWay)
     return counts
   }
 
-  /** Counts one more of each that is limited; false if none is. */
-  private add(labels: readonly string[], counts: Map<string, number>): boolean {
-    let isAny = false
-    for (const label of labels) {
-      if (!this.limits.has(label)) continue
-      counts.set(label, (counts.get(label) ?? 0) + 1)
-      isAny = true
-    }
-    return isAny
+  private joinLine(id: string, labels: readonly string[], { inLine }: Counts): void {
+    for (const label of labels) if (this.limits.has(label) && !inLine.has(label)) inLine.set(label, id)
+  }
+
+  /** Counts one more of each that is limited. */
+  private add(labels: readonly string[], counts: Map<string, number>): void {
+    for (const label of labels) if (this.limits.has(label)) counts.set(label, (counts.get(label) ?? 0) + 1)
   }
 }

@@ -41,7 +41,7 @@ export interface Entry extends WaitingItem {
   isStopping: boolean
   /** Its run had begun and waits for a runner again. */
   isWaitingAgain: boolean
-  /** In addition no runner can continue it as things stand: it takes no place. */
+  /** Its run waits, and no runner can begin or continue it as things stand: it takes no place. */
   isAside: boolean
   /** Its run waits for runners that cannot take it or are silent: others may use its repository. */
   yields: boolean
@@ -109,7 +109,7 @@ export class Ledger {
   /** Of these, the number that take a place. */
   get placedCount(): number {
     let count = this.active.size
-    for (const { isAside } of this.waitingAgain) if (isAside) count--
+    for (const { isAside } of this.withoutRunner) if (isAside) count--
     return count
   }
 

@@ -40,6 +40,8 @@ export interface SchedulingView {
   fullLabel(item: WaitingItem): LabelUse | undefined
   /** The same for a handed-out item, as far as runs are concerned that runners hold. */
   takenLabel(item: WaitingItem): LabelUse | undefined
+  /** Of a handed-out item: whether it stands in line with run requests for a place under the limits of its labels. */
+  isInLine(item: WaitingItem): boolean
   /** Whether a person lets nothing with one of its labels start. */
   isLabelStopped(item: WaitingItem): boolean
   /** Another read-only run for the same owner that has not ended: a run request, or an item about to become one. */
@@ -99,7 +101,8 @@ export function whyNotBegun(item: WaitingItem, now: SchedulingView): Rule | unde
 
 /** Why a handed-out item that no runner has begun goes back to the queue; undefined if it stays. */
 export function whyTakenBack(item: WaitingItem, now: SchedulingView): Rule | undefined {
-  return pausedCampaign(item, now) ?? whyNotBegun(item, now)
+  const rule = pausedCampaign(item, now) ?? whyNotBegun(item, now)
+  return rule?.code === 'label_limit' && now.isInLine(item) ? noRunner(item, now) : rule
 }
 
 /**

@@ -221,8 +221,8 @@ class ItemScheduler implements Scheduler, SchedulingView {
 
   readonly fullLabel = (item: WaitingItem): LabelUse | undefined => this.labels.fullFor(item as Entry)
   readonly takenLabel = (item: WaitingItem): LabelUse | undefined => this.labels.takenFrom(item as Entry)
+  readonly isInLine = (item: WaitingItem): boolean => this.labels.isInLine(item as Entry)
   readonly isLabelStopped = (item: WaitingItem): boolean => this.labels.isStopped(item as Entry)
-
   readonly hasRunner = (item: WaitingItem): boolean => this.occupancy.hasRunner(item as Entry)
   readonly isExpected = (item: WaitingItem): boolean => this.occupancy.isExpected(item as Entry)
 
@@ -279,7 +279,8 @@ class ItemScheduler implements Scheduler, SchedulingView {
         if (after.value === 'paused') this.withhold(after.context.work?.item_id)
         return this.projects.forgetCampaign(ref.id)
       case 'run_request':
-        return before !== undefined && this.ledger.waitingCount > 0 && isNews(before, after)
+        if (this.ledger.waitingCount === 0) return false
+        return before === undefined ? this.labels.areLimited(after.context.asked.labels) : isNews(before, after)
       default:
         return false
     }

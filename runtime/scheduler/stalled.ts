@@ -39,7 +39,7 @@ export function takeBack(parts: StalledParts): void {
 
 /**
  * An item that had begun and waits for a runner again keeps its run but stands aside, taking no place, until a runner
- * can continue it and its time has come. It yields its repository sooner, as does an item not yet begun: while no
+ * can continue it and its time has come. So does one that stands in line for a label. It yields its repository sooner, as does an item not yet begun: while no
  * runner that may take it is heard.
  */
 export function standAside(parts: StalledParts): void {
@@ -49,7 +49,7 @@ export function standAside(parts: StalledParts): void {
       const run = parts.run(entry.runId!)
       const isStalled = whyNotBegun(entry, now) !== undefined || !isDue(run)
       const yields = (isStalled || !now.isExpected(entry)) && run?.value === 'queued'
-      const isAside = isStalled && yields && entry.isWaitingAgain
+      const isAside = isStalled && yields
       if (isAside === entry.isAside && yields === entry.yields) return
       entry.isAside = isAside
       entry.yields = yields

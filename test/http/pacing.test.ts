@@ -315,10 +315,13 @@ t.test(
       code: 'label_limit',
       detail: '1 of 1 runs with the label gpu are under way.',
     })
-    t.match((await s.expect(200, 'GET', '/api/pacing')).body, {
-      label_limits: [{ label: 'gpu', max_running: 1, under_way: 1 }],
-      waiting: [{ id: item.id, reason: '1 of 1 with the label gpu are running' }],
-    })
+    // A run request waits for the label, so the item stands in line with it.
+    const isInLine = ({ waiting_because: why }: any) =>
+      why?.code === 'handed_out' && why.detail.endsWith('(1 of 1 runs with the label gpu are under way.)')
+    await until(read(s, item.id), isInLine)
+    const pacing = async () => (await s.expect(200, 'GET', '/api/pacing')).body
+    const { running } = await until(pacing, ({ label_limits: [{ under_way }] }) => under_way === 1)
+    t.match(running, [{ id: item.id, state: 'queued' }])
     t.same((await s.expect(200, 'GET', '/api/attention')).body.items, [], 'nobody need see to it')
     const metrics = (await s.call('GET', '/metrics')).body
     t.match(metrics, /^intendant_label_runs_max\{label="gpu"\} 1$/m)
@@ -330,6 +333,39 @@ t.test(
     t.same((await s.expect(200, 'POST', '/api/pacing/unlimit', { label: 'gpu' })).body.label_limits, [])
     t.equal((await woken).body.request_id, (await read(s, item.id)()).run_request_id)
     t.same((await stated(s, 'pacing_label_unlimited'))[0].payload, { label: 'gpu', operator_origin: 'admin@127.0.0.1' })
+  },
+)
+
+t.test(
+  'a stream of run requests with a full label does not keep an item with that label waiting for ever',
+  async (t) => {
+    const s = await startTestService(t)
+    const runners = await labelled(s)
+    await limit(s, 'gpu', 1)
+    let made = 0
+    const another = () => s.request('till', { labels: ['gpu'], payload: { name: `n${made++}` }, again: true })
+    const poll = (turn: number) =>
+      s.expect(200, 'GET', `/api/runners/r${(turn % 2) + 1}/run-requests/next?wait=10`, undefined, runners[turn % 2]!)
+    await another()
+    let offer = await poll(0)
+    const item = await submit(s, { labels: ['gpu'] })
+    let turn = 0
+    while (offer.body.project.key !== 'shop' && turn < 6) {
+      const as = runners[turn % 2]!
+      await s.expect(200, 'POST', `/api/run-requests/${offer.body.request_id}/started`, {}, as)
+      // Whenever the place becomes free, another run request and a runner's poll wait for it.
+      await another()
+      turn++
+      const parked = poll(turn)
+      await until(
+        async () => (await s.call('GET', '/metrics')).body,
+        (text) => /^intendant_parked_polls 1$/m.test(text),
+      )
+      await s.expect(200, 'POST', `/api/run-requests/${offer.body.request_id}/completed`, { result: {} }, as)
+      offer = await parked
+    }
+    t.ok(turn < 6, `its turn was ${turn}`)
+    t.equal(offer.body.request_id, (await read(s, item.id)()).run_request_id)
   },
 )
 

@@ -10,6 +10,8 @@ import {
   takesBackFrom,
   unlandable,
   type WaitingItem,
+  whyNotBegun,
+  whyTakenBack,
   wordsOf,
 } from '../../../runtime/scheduler/rules.ts'
 
@@ -32,6 +34,7 @@ const FREE: SchedulingView = {
   holdersOf: () => [],
   fullLabel: () => undefined,
   takenLabel: () => undefined,
+  isInLine: () => false,
   isLabelStopped: () => false,
   otherReadOnlyRun: () => undefined,
   hasPlace: () => true,
@@ -106,6 +109,17 @@ t.test('an item may start at the very moment of its not_before', (t) => {
 
 t.test('an item that needs no repository waits for none', (t) => {
   t.equal(told(ITEM, { ...FREE, repositoryOf: () => undefined, holdersOf: () => ['wi_9'] }).code, 'next')
+  t.end()
+})
+
+t.test('a full label takes a handed-out item back, unless it stands in line for it', (t) => {
+  const full = { ...FREE, takenLabel: () => ({ label: 'gpu', maxRunning: 1, underWay: 1 }) }
+  t.equal(whyTakenBack(ITEM, full)?.code, 'label_limit')
+  const inLine = { ...full, isInLine: () => true }
+  t.equal(whyTakenBack(ITEM, inLine), undefined)
+  t.equal(whyNotBegun(ITEM, inLine)?.code, 'label_limit', 'it still does not begin')
+  t.equal(whyTakenBack(ITEM, { ...inLine, hasRunner: () => false })?.code, 'no_runner')
+  t.equal(whyTakenBack(ITEM, { ...inLine, isLanePaused: () => true })?.code, 'lane_paused')
   t.end()
 })
 

@@ -45,6 +45,8 @@ export class World {
   waitingBecause: () => undefined = () => undefined
   /** What the scheduler has limited. */
   labelLimits: ReadonlyMap<string, number> = new Map()
+  /** Labels for which run requests of other origin wait. */
+  awaited = new Set<string>()
   /** The weights that the scheduler has told of. */
   weights: ReadonlyMap<string, number> = new Map()
   /** Run requests of other origin that are under way, by label. */
@@ -101,6 +103,7 @@ export class World {
       },
       leaveOut: () => {},
       setPausedLanes: (lanes: Iterable<string>) => this.setPausedLanes(lanes),
+      isAwaited: (label: string) => this.awaited.has(label),
       setWeights: (weights: ReadonlyMap<string, number>) => {
         this.weights = weights
       },
