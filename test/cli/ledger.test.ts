@@ -474,7 +474,8 @@ case "$request" in
 *SLOW*) sleep 60;;
 esac`
   const home = t.testdir()
-  const s = await serve(t, home, '--runner', 'local', '--exec', work)
+  // The runner hears of a cancellation by its next heartbeat, of which there are three in a lease.
+  const s = await serve(t, home, '--runner', 'local', '--exec', work, '--lease', '10s')
   await s.cli('project', 'add', '--name', 'Shop', '--key', 'shop')
   const landed = await s.cli('task', 'shop', 'Tidy up')
   t.equal(landed.code, 0, landed.err)

@@ -239,7 +239,8 @@ export function landing(t: Test) {
  * to the stand-in of the service once the runner has ended.
  */
 export async function stoppedOnceBegun(t: Test, environment: Place['environment']) {
-  const { service, runner } = await hired(t, COMMAND, { environment, stopGraceMs: 10_000 })
+  // A stop is heard of by the answer to a heartbeat.
+  const { service, runner } = await hired(t, COMMAND, { environment, stopGraceMs: 10_000, heartbeatMs: 1_000 })
   service.offer(task())
   await service.until((post) => JSON.stringify(post.body).includes('begun'))
   service.answers.set('runreq_1', { cancel_requested: true })
