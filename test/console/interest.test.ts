@@ -2,6 +2,9 @@ import t from 'tap'
 import { interestOf, OF_MEANING, OF_SENTINELS, OF_WORK } from '../../console/interest.ts'
 import { eventTypes, isServiceOwned } from '../../machines/events/index.ts'
 
+/** As long as one becomes: an epoch, a sequence number of ten digits, an incarnation. */
+const CURSOR = `${'0'.repeat(12)}.${'z'.repeat(10)}.${'0'.repeat(6)}`
+
 /** They change no document that the console shows. */
 const OF_NONE = [
   'token_created',
@@ -29,7 +32,8 @@ t.test('no page is told what agents print, and each filter is as short as docs/L
     const { event_type: types = '' } = interestOf(page)
     t.notMatch(types, /run_output/)
     t.match(types, /^project_created,project_updated/, 'the frame names the projects')
-    t.ok(types.length < 1_100, `${page}: ${types.length}`)
+    const path = `/api/watch?event_type=${types}&since=${CURSOR}`
+    t.ok(path.length < 1_200, `${page}: ${path.length}`)
   }
   t.end()
 })
