@@ -26,7 +26,9 @@ t.test("heartbeats report the progress of the command's agent sessions until the
   ])
   t.notOk('bytes_written' in beat.body.sessions[1], 'nothing is reported of a file that does not exist')
   writeFileSync(go, '')
-  await service.until(({ verb, body }) => verb === 'events' && /agent_session_ended.*s2/.test(JSON.stringify(body)))
+  const endsTheLast = ({ event_type, payload }: any) =>
+    event_type === 'agent_session_ended' && payload.session_id === 's2'
+  await service.until(({ verb, body }) => verb === 'events' && body.events.some(endsTheLast))
   const before = service.said('heartbeat').length
   await service.until(
     ({ verb, body }) => verb === 'heartbeat' && body.sessions === undefined && service.said(verb).length > before,
