@@ -1,11 +1,12 @@
 /**
- * Tokens of runs: what a run's command calls the service with. A token is derived, not stored: it names the run request
- * and the attempt, and an HMAC shows that this service gave it out. Whether it still admits its holder is read from
+ * Tokens of runs: what a run's command calls the service with. A token is derived, not stored: it names the run request,
+ * the attempt and when the request was made, and an HMAC shows that this service gave it out. Whether it still admits its holder is read from
  * committed state: that attempt is accepted or started, and its runner's runs have rights. So it ends with the run, and
  * nothing needs to be kept of it but what is in use.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { ID_DIGITS } from '../../machines/ids.ts'
+import { instantMs } from '../../machines/instant.ts'
 import type { SnapshotOf } from '../../machines/machine.ts'
 import type { RunRight } from '../../machines/rights.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
@@ -17,8 +18,8 @@ import { type Entry, newEntry } from './principal.ts'
 /** Lets a person, or a scanner for leaked secrets, recognize it, and tells it from a stored token. */
 export const RUN_TOKEN_PREFIX = 'irt_'
 const ID_PREFIX = 'runreq_'
-/** Digits of the request's id, attempt, HMAC-SHA-256 in base64url. */
-const RUN_TOKEN = new RegExp(`^${RUN_TOKEN_PREFIX}([0-9a-f]{${ID_DIGITS}})_([1-9]\\d{0,8})_([A-Za-z0-9_-]{43})$`)
+/** What the token names (`namedBy`), beginning with the digits of the request's id; HMAC-SHA-256 in base64url. */
+const RUN_TOKEN = new RegExp(`^${RUN_TOKEN_PREFIX}(([0-9a-f]{${ID_DIGITS}})_\\d{1,9}_\\d{1,16})_([A-Za-z0-9_-]{43})$`)
 
 /** The key cannot be written: whoever needs it may try again once the disk takes writes. */
 export class RunKeyFailure extends Error {
@@ -36,7 +37,7 @@ type RunRequestSnapshot = SnapshotOf<RunRequestContext>
 
 interface InUse {
   readonly entry: Entry
-  readonly attempt: number
+  readonly named: string
   readonly project: string
   readonly runnerId: string
   readonly rights: readonly RunRight[]
@@ -68,32 +69,30 @@ export class RunTokens {
    * have no rights. Throws RunKeyFailure if the first key cannot be written.
    */
   tokenOf({ value, context }: RunRequestSnapshot): string | undefined {
-    const { id, attempt } = context
     if (!isWorking(value) || this.#rightsOf(context).length === 0) return undefined
     this.#key ??= this.#store.make()
-    const digits = id.slice(ID_PREFIX.length)
-    return `${RUN_TOKEN_PREFIX}${digits}_${attempt}_${this.#proof(this.#key, id, attempt)}`
+    const named = namedBy(context)
+    return `${RUN_TOKEN_PREFIX}${named}_${this.#proof(this.#key, named)}`
   }
 
   /** Reads nothing of the request unless this service has made the token. */
   find(token: string): Entry | undefined {
-    const [, digits, number, given] = RUN_TOKEN.exec(token) ?? []
-    if (digits === undefined || this.#key === undefined) return undefined
+    const [, named, digits, given] = RUN_TOKEN.exec(token) ?? []
+    if (named === undefined || this.#key === undefined) return undefined
     const id = `${ID_PREFIX}${digits}`
-    const attempt = Number(number)
-    const proof = this.#proof(this.#key, id, attempt)
+    const proof = this.#proof(this.#key, named)
     if (!timingSafeEqual(Buffer.from(proof, 'latin1'), Buffer.from(given!, 'latin1'))) return undefined
     const known = this.#inUse.get(id)
-    if (known !== undefined) return known.attempt === attempt ? known.entry : undefined
+    if (known !== undefined) return known.named === named ? known.entry : undefined
     const snapshot = readable(() => this.#runtime.read({ kind: 'run_request', id }))
-    return snapshot === undefined ? undefined : this.#take(snapshot, attempt)
+    return snapshot === undefined ? undefined : this.#take(snapshot, named)
   }
 
   /** Ends the tokens that a committed step makes invalid. */
   follow({ ref: { kind, id }, after }: CommittedStep): void {
     if (kind === 'run_request') {
       const known = this.#inUse.get(id)
-      if (known !== undefined && !isAttempt(after, known.attempt)) this.#drop(id, known)
+      if (known !== undefined && !isAttempt(after, known.named)) this.#drop(id, known)
     } else if (kind === 'runner') {
       for (const request of this.#byRunner.get(id) ?? []) {
         const known = this.#inUse.get(request)!
@@ -104,15 +103,15 @@ export class RunTokens {
     }
   }
 
-  #take(snapshot: RunRequestSnapshot, attempt: number): Entry | undefined {
-    const { id, project, offered_to: runnerId } = snapshot.context
+  #take(snapshot: RunRequestSnapshot, named: string): Entry | undefined {
+    const { id, project, attempt, offered_to: runnerId } = snapshot.context
     const rights = this.#rightsOf(snapshot.context)
-    if (!isAttempt(snapshot, attempt) || runnerId === undefined || rights.length === 0) return undefined
+    if (!isAttempt(snapshot, named) || runnerId === undefined || rights.length === 0) return undefined
     const name = `run:${id}`
     const by = { id, name }
     const of = { projects: new Set([project]), run: { attempt, runnerId }, expiresAtMs: undefined }
     const entry = newEntry({ kind: 'run', id, name, by, rights: new Set(rights), ...of })
-    this.#inUse.set(id, { entry, attempt, project, runnerId, rights })
+    this.#inUse.set(id, { entry, named, project, runnerId, rights })
     const requests = this.#byRunner.get(runnerId) ?? new Set()
     this.#byRunner.set(runnerId, requests.add(id))
     return entry
@@ -135,14 +134,23 @@ export class RunTokens {
   }
 
   /** A restored log has another epoch, so that even a key that was copied beside it admits nobody from before. */
-  #proof(key: Buffer, id: string, attempt: number): string {
+  #proof(key: Buffer, named: string): string {
     const { epoch } = this.#runtime.journal
-    return createHmac('sha256', key).update(`${epoch}\n${id}\n${attempt}`).digest('base64url')
+    return createHmac('sha256', key).update(`${epoch}\n${named}`).digest('base64url')
   }
 }
 
-function isAttempt({ value, context }: RunRequestSnapshot, attempt: number): boolean {
-  return isWorking(value) && context.attempt === attempt
+/**
+ * The attempt, for a token: digits of the request's id, number of the attempt, and when the request was made, in
+ * milliseconds. The time tells it from a later request of the same id: once retention has removed a request, its
+ * idempotency key makes that id again.
+ */
+function namedBy({ id, attempt, created_at }: RunRequestContext): string {
+  return `${id.slice(ID_PREFIX.length)}_${attempt}_${instantMs(created_at)}`
+}
+
+function isAttempt({ value, context }: RunRequestSnapshot, named: string): boolean {
+  return isWorking(value) && namedBy(context) === named
 }
 
 /**

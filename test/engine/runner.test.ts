@@ -83,7 +83,7 @@ t.test('the command gets the request on its input and neither ENGINE_* nor the t
 t.test(
   'a command whose run has a token finds the service with it, and what it prints of it is not posted',
   async (t) => {
-    const token = `irt_${'0'.repeat(24)}_1_${'Ab-_'.repeat(10)}xyz`
+    const token = `irt_${'0'.repeat(24)}_1_1767225600000_${'Ab-_'.repeat(10)}xyz`
     const command = `cat; env; printf '{"event_type":"note_taken","payload":{"said":"%s"}}\\n' "$ENGINE_TOKEN"
     echo "$ENGINE_TOKEN" >&2; [ "$ENGINE_TOKEN" = ${token} ] || exit 2; exit 3`
     const { service, runner, logs } = await hired(t, command)

@@ -294,7 +294,7 @@ function wrongToken(call: Call, world: World, random: Random): Request {
     `Bearer ${'a'.repeat(600)}`,
     'Bearer itd_',
     `Bearer itd_${random.hex(43)}`,
-    `Bearer irt_${random.hex(24)}_1_${random.hex(43)}`,
+    `Bearer irt_${random.hex(24)}_1_1767225600000_${random.hex(43)}`,
     `Basic ${Buffer.from('admin:admin').toString('base64')}`,
     'Bearer undefined',
     'Bearer __proto__',

@@ -3,10 +3,13 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
+import { retentionSweepMs } from '../../runtime/limits.ts'
 import { AdvanceablePlatform } from '../platforms/advanceable.ts'
 import { until } from '../until.ts'
 import { admits, Holder, underWay } from './run-token-harness.ts'
-import { startOnDisk } from './service-harness.ts'
+import { startOnDisk, startTestService } from './service-harness.ts'
+
+const HOUR_MS = 3_600_000
 
 t.test('a token is refused before its attempt is accepted, and whenever it is no longer under way', async (t) => {
   const platform = new AdvanceablePlatform()
@@ -59,25 +62,56 @@ t.test('a token is refused before its attempt is accepted, and whenever it is no
   t.notOk(await admits(s, lost.token), 'requeued')
 })
 
+t.test(
+  'a token is refused by a later request of the same id, whose key became free when the first was removed',
+  async (t) => {
+    const platform = new AdvanceablePlatform()
+    const s = await startTestService(t, { retentionMs: HOUR_MS, idempotencyMs: HOUR_MS, lateEventsMs: 1 }, { platform })
+    await s.project('shop')
+    const holder = await Holder.of(s)
+    const headers = { 'idempotency-key': 'nightly' }
+    const body = { entry_event: 'scan_requested' }
+    const take = async () => {
+      await s.expect(201, 'POST', '/api/projects/shop/run-requests', body, { headers })
+      return await holder.take()
+    }
+    const first = await take()
+    t.ok(await admits(s, first.token))
+    await holder.post(first.id, 'failed', { attempt: 1, class: 'execution', message: 'no' })
+    const gone = async () => (await s.call('GET', `/api/run-requests/${first.id}`)).status === 404
+    for (platform.advance(2 * HOUR_MS); !(await gone()); ) platform.advance(retentionSweepMs)
+    const second = await take()
+    t.match(second, { id: first.id, attempt: 1 })
+    t.not(second.token, first.token)
+    t.notOk(await admits(s, first.token))
+    t.ok(await admits(s, second.token))
+  },
+)
+
 t.test('a forged token, or one of another run, attempt or service, is refused', async (t) => {
   const { s, token } = await underWay(t)
-  const [, digits, , proof] = token.split(/^irt_([0-9a-f]{24})_(1)_(.+)$/)
+  const [, digits, made, proof] = token.split(/^irt_([0-9a-f]{24})_1_(\d+)_(.+)$/)
   const another = (await s.request('shop', { payload: { name: 'another' } })).id.slice('runreq_'.length)
   const elsewhere = await underWay(t)
   const last = proof!.at(-1)!
   for (const [what, forged] of [
-    ['of another request', `irt_${another}_1_${proof}`],
-    ['of another attempt', `irt_${digits}_2_${proof}`],
-    ['of no attempt', `irt_${digits}_0_${proof}`],
-    ['of an attempt written otherwise', `irt_${digits}_01_${proof}`],
-    ['with no proof', `irt_${digits}_1_`],
-    ['with half of it', `irt_${digits}_1_${proof!.slice(0, 20)}`],
+    ['of another request', `irt_${another}_1_${made}_${proof}`],
+    ['of another attempt', `irt_${digits}_2_${made}_${proof}`],
+    ['of no attempt', `irt_${digits}_0_${made}_${proof}`],
+    ['of an attempt written otherwise', `irt_${digits}_01_${made}_${proof}`],
+    ['of a request made at another time', `irt_${digits}_1_${Number(made) + 1}_${proof}`],
+    ['that states no time', `irt_${digits}_1_${proof}`],
+    ['with no proof', `irt_${digits}_1_${made}_`],
+    ['with half of it', `irt_${digits}_1_${made}_${proof!.slice(0, 20)}`],
     ['with one more character', `${token}A`],
-    ['with one character changed', `irt_${digits}_1_${proof!.slice(0, -2)}${proof!.at(-2) === 'A' ? 'B' : 'A'}${last}`],
+    [
+      'with one character changed',
+      `irt_${digits}_1_${made}_${proof!.slice(0, -2)}${proof!.at(-2) === 'A' ? 'B' : 'A'}${last}`,
+    ],
     ['with bits that base64url ignores', `${token.slice(0, -1)}${String.fromCharCode(last.charCodeAt(0) + 1)}`],
     ['in capitals', token.toUpperCase()],
     ['of another service', elsewhere.token],
-    ['of a request that never was', `irt_${'0'.repeat(24)}_1_${proof}`],
+    ['of a request that never was', `irt_${'0'.repeat(24)}_1_${made}_${proof}`],
   ] as const) {
     t.notOk(await admits(s, forged), what)
   }

@@ -13,7 +13,7 @@ t.test(
   'accepted and started answer with the same token, which says what it is and to which run it belongs',
   async (t) => {
     const { s, holder, id, token, accepted } = await underWay(t)
-    t.match(token, /^irt_[0-9a-f]{24}_1_[A-Za-z0-9_-]{43}$/)
+    t.match(token, /^irt_[0-9a-f]{24}_1_\d{13}_[A-Za-z0-9_-]{43}$/)
     t.equal(accepted.headers.get('cache-control'), 'no-store')
     t.equal((await holder.post(id, 'accepted')).body.run_token, token, 'the same post again')
     const minimal = await s.call(

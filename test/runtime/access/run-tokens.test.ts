@@ -11,7 +11,13 @@ const KEY = Buffer.alloc(32, 1)
 function world(epoch = 'one', key: Buffer | undefined = KEY) {
   const request = {
     value: 'started',
-    context: { id: ID, project: 'shop', attempt: 1, offered_to: 'r1' as string | undefined },
+    context: {
+      id: ID,
+      project: 'shop',
+      attempt: 1,
+      created_at: '2026-01-01T00:00:00.000Z',
+      offered_to: 'r1' as string | undefined,
+    },
   }
   const runner = {
     value: 'registered',
@@ -58,6 +64,9 @@ t.test('a token holds for one log, one key, one request and one attempt', (t) =>
   const later = world()
   later.request.context.attempt = 2
   t.equal(later.tokens.find(token), undefined, 'another attempt')
+  const anew = world()
+  anew.request.context.created_at = '2026-01-01T00:00:00.001Z'
+  t.equal(anew.tokens.find(token), undefined, 'a later request of the same id')
   const without = world()
   const none = new RunTokens({} as Runtime, { read: () => undefined, make: () => KEY }, () => {})
   t.equal(none.find(token), undefined, 'without a key nobody is let in, and none is made')
