@@ -6,7 +6,9 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { RunKeyFailure, type RunKeyStore } from '../runtime/access/run-tokens.ts'
 import { replaceOwnerOnly } from '../storage/files/flush.ts'
+import { asHomeRefused } from '../storage/home/home-checks.ts'
 import { runKeyPath } from '../storage/home/home-paths.ts'
+import { HomeRefused } from '../storage/home/home-refused.ts'
 
 const KEY_BYTES = 32
 /** The bytes in base64url, and the end of the line. */
@@ -21,8 +23,11 @@ export function runKeyIn(home: string): RunKeyStore {
         const text = readFileSync(file, 'latin1')
         return KEY_TEXT.test(text) ? Buffer.from(text.trim(), 'base64url') : undefined
       } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-        throw error
+        const { code, message } = error as NodeJS.ErrnoException
+        if (code === 'ENOENT') return undefined
+        // Its message names no file.
+        if (code !== 'EISDIR') throw asHomeRefused(file, error)
+        throw new HomeRefused('corrupt', `${file} is a folder (${message}): remove it`, { cause: error })
       }
     },
     make() {

@@ -51,7 +51,8 @@ const doors: Record<string, RegExp> = {
   'storage/files/free-descriptors.ts': /^http\/open-files\.ts$/,
   'storage/copies/backup.ts': /^http\/resources\/backups\.ts$/,
   'storage/copies/backup-manifest.ts': /^http\/resources\/backups\.ts$/,
-  'storage/home/home-refused.ts': /^http\/resources\/backups\.ts$/,
+  'storage/home/home-checks.ts': /^http\/run-key\.ts$/,
+  'storage/home/home-refused.ts': /^http\/(run-key|resources\/backups)\.ts$/,
   'storage/verify/findings.ts': /^runtime\/offline\/verify-hooks\.ts$/,
   'storage/copies/import.ts': /^runtime\/offline\/import\.ts$/,
 }
