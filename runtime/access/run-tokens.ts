@@ -27,7 +27,7 @@ export class RunKeyFailure extends Error {
 }
 
 export interface RunKeyStore {
-  /** The key; undefined if there is none yet. Throws file system errors. */
+  /** The key; undefined if there is none yet. Throws HomeRefused or file system errors. */
   read(): Buffer | undefined
   /** Makes a key, which is on disk when this returns. Throws RunKeyFailure. */
   make(): Buffer

@@ -12,7 +12,7 @@ import { SortedChunks } from '../collections/sorted-chunks.ts'
 export interface Turn {
   /** The lowest goes first. */
   turn: number
-  /** Of equal turns, the one that was given first goes first. */
+  /** Of equal turns, the one that was given first goes first. 0: it had none yet. */
   given: number
   isListed: boolean
   /** Turns that it gets while a project of weight 1 gets one. */
@@ -49,13 +49,15 @@ export class Turns<P extends Turn> {
 
   /**
    * The project has something to offer again. With weights it keeps its turn: one that asks for one thing at a time is
-   * not put off each time. But its turn does not lie before those of all others: idleness earns no credit.
+   * not put off each time. But its turn does not lie before those of all others: idleness earns no credit. One that had
+   * no turn yet comes as if the turn of the first had been its own: else ever new projects would keep all others waiting.
    */
   join(project: P): void {
     if (!this.isWeighted) this.toEnd(project)
     else {
       this.leave(project)
-      project.turn = Math.max(project.turn, this.first?.turn ?? this.#served)
+      const first = this.first?.turn ?? this.#served
+      project.turn = project.given === 0 ? this.#after(first, project.weight) : Math.max(project.turn, first)
       this.#enter(project)
     }
   }
@@ -78,8 +80,13 @@ export class Turns<P extends Turn> {
     this.leave(project)
     this.#end++
     this.#served = turn
-    project.turn = weight === 1 ? this.#end : turn + (this.#end - turn) / weight
+    project.turn = this.#after(turn, weight)
     if (isListed) this.#enter(project)
+  }
+
+  /** The turn of a project of this weight that has had the given one. */
+  #after(turn: number, weight: number): number {
+    return weight === 1 ? this.#end : turn + (this.#end - turn) / weight
   }
 
   #enter(project: P): void {

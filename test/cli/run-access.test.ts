@@ -76,7 +76,7 @@ t.test(
       ['events', events],
     ])
     const hash = createHash('sha256').update(token).digest('hex')
-    const proof = token.slice(token.lastIndexOf('_1_') + 3)
+    const proof = token.slice(-43)
     for (const [place, text] of places)
       for (const secret of [token, proof, hash]) t.notOk(text.includes(secret), `${place} holds ${secret}`)
   },

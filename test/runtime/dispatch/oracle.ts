@@ -69,7 +69,7 @@ function holdersOf(repository: string | undefined, all: readonly Seen[]): readon
 /**
  * Projects in the order of their turns. Without weights, one that was served, or has just come back, goes to the end. With
  * weights, one that was served goes back by a part of the way to the end, and one that comes back keeps its place,
- * though not before all others.
+ * though not before all others. A new one comes as if it had been served in the place of the first.
  */
 export class Round {
   readonly weights = new Map<string, number>()
@@ -84,7 +84,8 @@ export class Round {
     else {
       const others = waiting.map((other) => this.places.get(other)!)
       const first = others.length === 0 ? this.servedLast : Math.min(...others)
-      this.puts(project, Math.max(first, this.places.get(project) ?? 0))
+      const place = this.places.get(project)
+      this.puts(project, place === undefined ? this.after(project, first) : Math.max(first, place))
     }
   }
 
@@ -92,8 +93,12 @@ export class Round {
     const place = this.places.get(project)!
     this.end++
     this.servedLast = place
+    this.puts(project, this.after(project, place))
+  }
+
+  private after(project: string, place: number): number {
     const weight = this.weights.get(project) ?? 1
-    this.puts(project, weight === 1 ? this.end : place + (this.end - place) / weight)
+    return weight === 1 ? this.end : place + (this.end - place) / weight
   }
 
   /** Behind those at the same place. */

@@ -128,6 +128,31 @@ t.test('projects that offer one thing at a time, and come back later, have their
   for (const one of heavy) for (const other of light) t.ok(Math.abs(one / other - 3) < 0.3, `${one} against ${other}`)
 })
 
+t.test('ever new projects keep none waiting that was there before, whatever its weight', async (t) => {
+  const { turns } = weighted(1, 3)
+  served(turns, 20)
+  let text = ''
+  for (let n = 0; n < 200; n++) {
+    // Two come for each that leaves: one of them always waits.
+    turns.join(project('n'))
+    if (n % 20 === 0) turns.join(project('n'))
+    const first = turns.first!
+    if (first.key === 'n') turns.leave(first)
+    turns.served(first)
+    text += first.key
+  }
+  t.ok(count(text, 'a') > 5, text)
+  t.ok(count(text, 'b') > 2 * count(text, 'a'), text)
+})
+
+t.test('a new project waits for its part of the round', async (t) => {
+  const { turns } = weighted(1, 1, 1, 1)
+  served(turns, 40)
+  turns.join(project('x'))
+  turns.join(project('y', 3))
+  t.equal(served(turns, 7).replace(/[abcd]/g, '.'), '..y.y.x')
+})
+
 t.test('work that only other runners take does not disturb the shares of those that compete', async (t) => {
   const { turns, projects } = weighted(3, 1, 1)
   const [, , elsewhere] = projects
