@@ -72,25 +72,34 @@ export class Lines<T extends InLine> {
 
   /**
    * The same, but within interactive work, and then within all other, the projects take turns: after each entry the next
-   * is of the project that `compare` then puts first. Only the turn of an entry's own project may change meanwhile.
+   * is of the project that then comes first in the order which `orderOf` gives, by their numbers, for the projects that
+   * have open lines. Only the turn of an entry's own project may change meanwhile.
    */
-  *openInTurn(isOpen: (entry: T) => boolean, compare: (a: string, b: string) => number): Generator<T> {
+  *openInTurn(
+    isOpen: (entry: T) => boolean,
+    orderOf: (projects: readonly string[]) => (a: number, b: number) => number,
+  ): Generator<T> {
     const lines = this.linesWhere(isOpen)
+    if (lines.length === 0) return
+    const numbers = new Map<string, number>()
+    for (const [first] of lines) if (!numbers.has(first!.project)) numbers.set(first!.project, numbers.size)
+    const compare = orderOf([...numbers.keys()])
     for (const isInteractive of [true, false]) {
-      const byProject = new Map<string, (readonly T[])[]>()
+      const own: (readonly T[])[][] = []
       for (const line of lines) {
         const { lane, project } = line[0]!
+        const number = numbers.get(project)!
         if ((lane === 'interactive') !== isInteractive) continue
-        const others = byProject.get(project)
-        if (others === undefined) byProject.set(project, [line])
-        else others.push(line)
+        if (own[number] === undefined) own[number] = [line]
+        else own[number].push(line)
       }
-      const projects = [...byProject.keys()]
-      const walks = [...byProject.values()].map((own) => this.merged(own, isOpen))
-      const order = heapOf(projects.length, (a, b) => compare(projects[a]!, projects[b]!) < 0)
+      const order = heapOf(own, (a, b) => compare(a, b) < 0)
+      // Most are not reached: what starts in a tick is few.
+      const walks: Generator<T>[] = []
       while (order.size > 0) {
         const first = order.first
-        const { value, done } = walks[first]!.next()
+        walks[first] ??= this.merged(own[first]!, isOpen)
+        const { value, done } = walks[first].next()
         if (done === true) order.remove(first)
         else {
           yield value
@@ -153,13 +162,15 @@ export class Lines<T extends InLine> {
 /** A heap of the lines, ordered by the entry at each one's place. */
 function headsOf<T>(lines: readonly (readonly T[])[], places: Int32Array, compare: (a: T, b: T) => number): IndexHeap {
   const head = (line: number): T => lines[line]![places[line]!]!
-  return heapOf(lines.length, (a, b) => compare(head(a), head(b)) < 0)
+  return heapOf(lines, (a, b) => compare(head(a), head(b)) < 0)
 }
 
-/** A heap of the numbers below `size`. */
-function heapOf(size: number, before: (a: number, b: number) => boolean): IndexHeap {
-  const heap = new IndexHeap({ of: new Int32Array(size).fill(-1) }, before)
-  for (let item = 0; item < size; item++) heap.push(item)
+/** A heap of the places in the list; an array that has holes has none there. */
+function heapOf(list: readonly unknown[], before: (a: number, b: number) => boolean): IndexHeap {
+  const heap = new IndexHeap({ of: new Int32Array(list.length).fill(-1) }, before)
+  list.forEach((_, place) => {
+    heap.push(place)
+  })
   return heap
 }
 

@@ -340,8 +340,9 @@ class ItemScheduler implements Scheduler, SchedulingView {
   private start(): void {
     const { queued } = this.ledger
     const isOpen = (entry: Entry): boolean => this.hasPlace(entry) && !this.isLineLeft(entry)
-    const inTurn = this.shares.among(() => queued.projects())
-    const entries = inTurn === undefined ? queued.open(isOpen) : queued.openInTurn(isOpen, inTurn)
+    const isByAge = this.shares.weights.size === 0
+    const orderOf = (open: readonly string[]) => this.shares.among(open, queued.projects())
+    const entries = isByAge ? queued.open(isOpen) : queued.openInTurn(isOpen, orderOf)
     for (const entry of this.loop.askable(entries)) this.loop.guarded(refOf(entry), () => this.startIfNext(entry))
   }
 

@@ -26,16 +26,18 @@ export class Shares {
     for (const [project, share] of this.shares) share.weight = weights.get(project) ?? 1
   }
 
-  /** The order of the turns of the projects that have items waiting; undefined while no project has a weight. */
-  among(projects: () => ReadonlySet<string>): ((a: string, b: string) => number) | undefined {
-    if (!this.turns.isWeighted) return undefined
-    const waiting = projects()
-    for (const [project, share] of this.shares) if (!waiting.has(project)) this.turns.leave(share)
+  /**
+   * The order of the turns of these projects, by their numbers in the list. `waiting`: all that have items waiting. One
+   * that something else holds back keeps its turn, or it would come after those that are not, each time that it may go.
+   */
+  among(projects: readonly string[], waiting: ReadonlySet<string>): (a: number, b: number) => number {
+    for (const share of this.turns.chunks().flat()) if (!waiting.has(share.project)) this.turns.leave(share)
     for (const project of waiting) {
       const share = this.of(project)
       if (!share.isListed) this.turns.join(share)
     }
-    return (a, b) => this.turns.compare(this.of(a), this.of(b))
+    const shares = projects.map((project) => this.of(project))
+    return (a, b) => this.turns.compare(shares[a]!, shares[b]!)
   }
 
   /** An item of the project is handed out. */

@@ -171,7 +171,9 @@ t.test(
             turns.get(a)! - turns.get(b)! || (a < b ? -1 : 1)
           const isOpen = ({ lane }: Waiting) => !paused.includes(lane)
           t.strictSame(
-            walk((turns) => lines.openInTurn(isOpen, compare(turns))),
+            walk((turns) =>
+              lines.openInTurn(isOpen, (projects) => (a, b) => compare(turns)(projects[a]!, projects[b]!)),
+            ),
             walk(function* (turns) {
               const left = all.filter(isOpen)
               while (left.length > 0) {
@@ -188,6 +190,30 @@ t.test(
         },
       ),
     )
+    t.end()
+  },
+)
+
+t.test(
+  'only projects that have open lines take turns, and as long as none has any, nobody asks for their order',
+  (t) => {
+    const lines = new Lines<Waiting>(inOrder)
+    WANTS.forEach((requirements, order) => {
+      lines.add({ project: requirements.project, requirements, lane: 'campaign', order })
+    })
+    const asked: (readonly string[])[] = []
+    const walk = (isOpen: (entry: Waiting) => boolean) =>
+      lines.openInTurn(isOpen, (projects) => {
+        asked.push(projects)
+        return (a, b) => a - b
+      })
+    t.strictSame([...walk(() => false)], [])
+    t.strictSame(asked, [])
+    t.strictSame(
+      [...walk(({ project }) => project !== 'b')].map(({ order }) => order),
+      [0, 1, 3],
+    )
+    t.strictSame(asked, [['a', 'c']])
     t.end()
   },
 )

@@ -96,3 +96,24 @@ t.test('weights hold after a restart, and are told to the dispatcher; without th
   t.ok(waiting.length > 0)
   t.end()
 })
+
+t.test(
+  'a project that waits for a label keeps its turn while others, which wait for it too, start other items',
+  (t) => {
+    const w = world(2)
+    w.limit('gpu', 1)
+    w.weigh('bank', 2)
+    const GPU = { labels: ['gpu'] }
+    const tills = submits(w, 'till', 12, GPU)
+    const shops = submits(w, 'shop', 12, GPU)
+    const plain = submits(w, 'till', 40, { kind: 'task' })
+    for (let n = 0; n < 12; n++) {
+      const running = [...tills, ...shops].find((id) => w.isHandedOut(id))!
+      for (const id of plain.filter((one) => w.isHandedOut(one))) w.end(id)
+      w.end(running)
+    }
+    const left = (ids: readonly string[]) => ids.filter((id) => w.item(id).value === 'queued').length
+    t.ok(12 - left(shops) >= 5, `of 12 places, shop had ${12 - left(shops)}`)
+    t.end()
+  },
+)
