@@ -57,7 +57,7 @@ function create(service: ServiceContext, exchange: Exchange): void {
   if (project === undefined) return
   const key = readIdempotencyKey(exchange)
   if (!key.ok) return
-  // A run answers for nothing: whoever advances the campaign does.
+  // A run answers for nothing: the first advance escalates, and whoever resumes the campaign then does.
   const whoAdds = exchange.principal.kind === 'run' ? null : exchange.by.name
   const { budget = {}, authorized_by = whoAdds, project: _, ...asked } = body
   const { id, key: projectKey, repository } = project.context
