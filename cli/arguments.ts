@@ -111,10 +111,10 @@ export function shellCommand(text: string): string {
   return text
 }
 
-/** For options that may be repeated, or given once with commas. */
-export function collect(text: string, before: readonly string[] | undefined): string[] {
+/** For options that may be repeated, or given once with commas. `before` is false after the same option with `--no-`. */
+export function collect(text: string, before: readonly string[] | false | undefined): string[] {
   const added = text.split(',').map((part) => part.trim())
-  return [...(before ?? []), ...added.filter((part) => part !== '')]
+  return [...(before || []), ...added.filter((part) => part !== '')]
 }
 
 /** The same for options whose values are known: each value counts once. */

@@ -783,6 +783,7 @@ t.test('runner edit changes only what is given', async (t) => {
   await cli(env, 'runner', 'edit', 'r1', '--trusted')
   await cli(env, 'runner', 'edit', 'r1', '--run-right', 'view,work.submit', '--run-right', 'event.emit')
   await cli(env, 'runner', 'edit', 'r1', '--no-run-right')
+  await cli(env, 'runner', 'edit', 'r1', '--no-run-right', '--run-right', 'view')
   t.match((await cli(env, 'runner', 'edit', 'r1', '--run-right', 'token.manage')).err, /Allowed choices are view, /)
   t.same(
     asked.map(({ method, url, body }) => [method, url, body]),
@@ -791,6 +792,7 @@ t.test('runner edit changes only what is given', async (t) => {
       ['PATCH', '/api/runners/r1', { trusted: true, origin: hostname() }],
       ['PATCH', '/api/runners/r1', { run_rights: ['view', 'work.submit', 'event.emit'], origin: hostname() }],
       ['PATCH', '/api/runners/r1', { run_rights: [], origin: hostname() }],
+      ['PATCH', '/api/runners/r1', { run_rights: ['view'], origin: hostname() }],
     ],
   )
 })
