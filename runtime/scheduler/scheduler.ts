@@ -338,12 +338,9 @@ class ItemScheduler implements Scheduler, SchedulingView {
 
   /** In order, as long as there is room: what starts earlier in a tick counts for what comes later. */
   private start(): void {
-    const { queued } = this.ledger
     const isOpen = (entry: Entry): boolean => this.hasPlace(entry) && !this.isLineLeft(entry)
-    const isByAge = this.shares.weights.size === 0
-    const orderOf = (open: readonly string[]) => this.shares.among(open, queued.projects())
-    const entries = isByAge ? queued.open(isOpen) : queued.openInTurn(isOpen, orderOf)
-    for (const entry of this.loop.askable(entries)) this.loop.guarded(refOf(entry), () => this.startIfNext(entry))
+    for (const entry of this.loop.askable(this.shares.inOrder(this.ledger.queued, isOpen)))
+      this.loop.guarded(refOf(entry), () => this.startIfNext(entry))
   }
 
   /**

@@ -4,6 +4,9 @@
  * each project's items go by age. The turns are those of the dispatcher, counted anew for what the ledger hands out.
  */
 import { newTurn, type Turn, Turns } from '../dispatch/turns.ts'
+import type { Entry, Ledger } from './ledger.ts'
+
+type Queued = Pick<Ledger['queued'], 'open' | 'openInTurn' | 'projects'>
 
 interface Share extends Turn {
   readonly project: string
@@ -26,11 +29,17 @@ export class Shares {
     for (const [project, share] of this.shares) share.weight = weights.get(project) ?? 1
   }
 
+  /** The entries of the open lines in the order in which they start, as `Lines.open` or `openInTurn` walks them. */
+  inOrder(queued: Queued, isOpen: (entry: Entry) => boolean): Generator<Entry> {
+    if (this.weights.size === 0) return queued.open(isOpen)
+    return queued.openInTurn(isOpen, (open) => this.among(open, queued.projects()))
+  }
+
   /**
    * The order of the turns of these projects, by their numbers in the list. `waiting`: all that have items waiting. One
    * that something else holds back keeps its turn, or it would come after those that are not, each time that it may go.
    */
-  among(projects: readonly string[], waiting: ReadonlySet<string>): (a: number, b: number) => number {
+  private among(projects: readonly string[], waiting: ReadonlySet<string>): (a: number, b: number) => number {
     for (const share of this.turns.chunks().flat()) if (!waiting.has(share.project)) this.turns.leave(share)
     for (const project of waiting) {
       const share = this.of(project)
