@@ -86,10 +86,15 @@ function printLanes({ print }: Pick<Cli, 'print'>, { lanes, unreadable }: Docume
     lane,
     paused ? print.tint('paused', 'warn') : print.tint('open', 'good'),
     since ?? '',
-    by === undefined ? '' : safe(`${by.name} (${origin})`),
+    whoIn({ by, origin }),
   ])
   print.table(['LANE', 'STATE', 'SINCE', 'BY'], rows, '')
   if (unreadable) print.line(print.tint('The pause state cannot be read: every lane counts as paused.', 'bad'))
+}
+
+/** Who decided it, and from where. */
+function whoIn({ by, origin }: Document): string {
+  return by === undefined ? '' : safe(`${by.name} (${origin})`)
 }
 
 /** Nothing if no label is limited. */
@@ -100,7 +105,7 @@ function printLimits({ print }: Pick<Cli, 'print'>, { label_limits: limits = [] 
     under_way < max_running ? `${max_running}` : print.tint(`${max_running}`, 'warn'),
     `${under_way}`,
     since,
-    by === undefined ? '' : safe(`${by.name} (${origin})`),
+    whoIn({ by, origin }),
   ])
   print.line()
   print.table(['LABEL', 'MAX', 'UNDER WAY', 'SINCE', 'BY'], rows, '')
@@ -113,7 +118,7 @@ function printWeights({ print }: Pick<Cli, 'print'>, { weights = [] }: Document)
     safe(project),
     `${weight}`,
     since,
-    by === undefined ? '' : safe(`${by.name} (${origin})`),
+    whoIn({ by, origin }),
   ])
   print.line()
   print.table(['PROJECT', 'WEIGHT', 'SINCE', 'BY'], rows, '')

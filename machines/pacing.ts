@@ -290,13 +290,17 @@ export const pacingModule: MachineModule<PacingContext, PacingBody> = {
   }),
 }
 
+/** A decision as documents show it. */
+function shown({ at, origin, by }: Decided) {
+  return { since: at, origin, ...(by === undefined ? {} : { by }) }
+}
+
 /** Every lane, with its pause if it has one. */
 export function lanesOf({ paused = [] }: Partial<PacingContext>): Pacing['lanes'] {
   return LANES.map((lane) => {
     const pause = paused.find((one) => one.lane === lane)
     if (pause === undefined) return { lane, paused: false }
-    const { at, origin, by } = pause
-    return { lane, paused: true, since: at, origin, ...(by === undefined ? {} : { by }) }
+    return { lane, paused: true, ...shown(pause) }
   })
 }
 
@@ -305,23 +309,15 @@ export function labelLimitsOf<N extends number | undefined>(
   { label_limits = [] }: Partial<PacingContext>,
   underWayOf: (label: string) => N,
 ) {
-  return label_limits.map(({ label, max_running, at, origin, by }) => ({
+  return label_limits.map(({ label, max_running, ...decision }) => ({
     label,
     max_running,
     under_way: underWayOf(label),
-    since: at,
-    origin,
-    ...(by === undefined ? {} : { by }),
+    ...shown(decision),
   }))
 }
 
 /** Every project that has a weight other than 1, sorted. */
 export function weightsOf({ weights = [] }: Partial<PacingContext>): Pacing['weights'] {
-  return weights.map(({ project, weight, at, origin, by }) => ({
-    project,
-    weight,
-    since: at,
-    origin,
-    ...(by === undefined ? {} : { by }),
-  }))
+  return weights.map(({ project, weight, ...decision }) => ({ project, weight, ...shown(decision) }))
 }

@@ -1,8 +1,8 @@
 /**
  * Tokens of runs: what a run's command calls the service with. A token is derived, not stored: it names the run request,
- * the attempt and when the request was made, and an HMAC shows that this service gave it out. Whether it still admits its holder is read from
- * committed state: that attempt is accepted or started, and its runner's runs have rights. So it ends with the run, and
- * nothing needs to be kept of it but what is in use.
+ * the attempt and when the request was made, and an HMAC shows that this service gave it out. Whether it still admits
+ * its holder is read from committed state: that attempt is accepted or started, and its runner's runs have rights. So it
+ * ends with the run, and nothing needs to be kept of it but what is in use.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { ID_DIGITS } from '../../machines/ids.ts'
@@ -11,6 +11,7 @@ import type { SnapshotOf } from '../../machines/machine.ts'
 import type { RunRight } from '../../machines/rights.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import { isWorking } from '../../machines/run-request/states.ts'
+import { worksFor } from '../../machines/runner/projects.ts'
 import type { CommittedStep, Runtime } from '../api.ts'
 import { readable } from '../reader.ts'
 import { type Entry, newEntry } from './principal.ts'
@@ -158,7 +159,5 @@ function isAttempt({ value, context }: RunRequestSnapshot, named: string): boole
  * then gives it rights need not hold them there.
  */
 function rightsOfRuns(runner: SnapshotOf<any> | undefined, project: string): readonly RunRight[] {
-  if (runner === undefined || runner.value === 'removed') return []
-  const { allowed_projects, run_rights } = runner.context
-  return allowed_projects.includes('*') || allowed_projects.includes(project) ? run_rights : []
+  return runner !== undefined && worksFor(runner, project) ? runner.context.run_rights : []
 }

@@ -8,6 +8,7 @@
 import type { EngineCapabilityContext } from '../../machines/engine-capability.ts'
 import type { Throttle } from '../../machines/machine.ts'
 import type { RunnerContext } from '../../machines/runner/context.ts'
+import { worksFor } from '../../machines/runner/projects.ts'
 import type { ActorRef, CommittedStep, Runtime, SnapshotOf } from '../api.ts'
 import { committed } from '../control/committed.ts'
 import type { Health } from '../control/guard.ts'
@@ -102,9 +103,7 @@ export class Capabilities {
   private counts({ runnerId }: Served, project: string): boolean {
     if (runnerId === undefined) return true
     const runner = this.runner(runnerId)
-    if (runner === undefined) return true
-    const { allowed_projects } = runner.context
-    return runner.value !== 'removed' && (allowed_projects.includes('*') || allowed_projects.includes(project))
+    return runner === undefined || worksFor(runner, project)
   }
 
   private onCommit(steps: readonly CommittedStep[]): void {

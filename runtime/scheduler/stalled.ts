@@ -39,8 +39,8 @@ export function takeBack(parts: StalledParts): void {
 
 /**
  * An item that had begun and waits for a runner again keeps its run but stands aside, taking no place, until a runner
- * can continue it and its time has come. So does one that stands in line for a label. It yields its repository sooner, as does an item not yet begun: while no
- * runner that may take it is heard.
+ * can continue it and its time has come. So does one that stands in line for a label. It yields its repository sooner,
+ * as does an item not yet begun: while no runner that may take it is heard.
  */
 export function standAside(parts: StalledParts): void {
   const { ledger, now } = parts
