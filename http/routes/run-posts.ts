@@ -41,8 +41,9 @@ interface Post {
   readonly handle: (service: ServiceContext, exchange: Exchange) => void
 }
 
+const TAKEN = 'Accepted, or reported before.'
 const BEGINNING: RouteAnswer = {
-  description: 'Accepted, or reported before.',
+  description: TAKEN,
   schema: runBeginningAnswer,
   optionalHeaders: { 'Cache-Control': '`no-store`: the answer contains a token.' },
 }
@@ -79,7 +80,7 @@ const posts: readonly Post[] = [
     operation: 'recordRunRequestEvents',
     summary: 'Post 1 to 1,000 events of the run, all or nothing. An event already recorded counts as a duplicate.',
     body: { schema: eventsBody, limit: 'events' },
-    answer: { description: 'Accepted, or reported before.', schema: runEventsAnswer },
+    answer: { description: TAKEN, schema: runEventsAnswer },
     problems: ['service_owned_type', 'invalid_event', 'event_id_mismatch', 'event_too_large'],
     handle: postEvents,
   },
@@ -115,7 +116,7 @@ function postRoute(service: ServiceContext, post: Post): Route {
     access: { right: 'runner', runner: 'holder' },
     headers: [PREFER_HEADER],
     body: post.body,
-    answers: { 200: post.answer ?? { description: 'Accepted, or reported before.', schema: runAnswer } },
+    answers: { 200: post.answer ?? { description: TAKEN, schema: runAnswer } },
     problems: [...POST_PROBLEMS, ...(post.problems ?? [])],
     ...(post.isAlwaysTaken === undefined ? {} : { isAlwaysTaken: true }),
     handle: (exchange) => post.handle(service, exchange),
